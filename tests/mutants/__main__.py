@@ -38,7 +38,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "status": ("tests/status", "tests/views/test_views.py"),
     "removals": ("tests/removals",),
     "approvals": ("tests/approvals",),
-    "reconcile": ("tests/reconcile",),
+    "reconcile": ("tests/reconcile", "tests/loop/test_memo.py"),
 }
 """Which tests speak of each package (what has a row of its own here is no part of the one above it); the conformance
 cases speak of all."""
@@ -47,6 +47,7 @@ SLOW: Final = (
     "tests/status/test_events.py::test_equal_states_tell_nothing_and_every_event_has_a_sentence",
     "tests/conformance/test_conformance.py::test_the_runner_counts_and_tells",
     "tests/schedule/test_properties.py",
+    "tests/loop/test_memo.py::test_an_empty_memo_gives_the_same_decisions_in_any_history",
 )
 """Left out: runs of whole fleets, which each change that no other test notices would cost, and a second process."""
 MISLED: Final = (

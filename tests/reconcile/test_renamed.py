@@ -1,0 +1,302 @@
+"""Which placement is another one under a new name, what it takes along, and what keeps it at its old name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitfleet.api.conditions import Status
+from gitfleet.api.faults import Fault
+from gitfleet.api.freeze_files import FREEZES, Freeze
+from gitfleet.api.freezes import FreezeScope
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import ObjectKey, Origin
+from gitfleet.api.overrides import Override, OverrideKey, OverridePlacement
+from gitfleet.api.pins import Pin
+from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector
+from gitfleet.api.quarantines import Quarantine
+from gitfleet.api.runs import RunRecord
+from gitfleet.api.staged import DisruptionBudget, StagedRun
+from gitfleet.api.values import NamespacedName
+from gitfleet.model.decisions import Inputs
+from gitfleet.model.desired import Desired
+from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.reconcile.renamed import with_renamed
+from gitfleet.rollout import staged
+from tests.removals.fleets import config_map, hold, of_object
+from tests.rollout.builders import NOW, condition
+from tests.state import builders
+
+WEB, SHOP, NEW = PlacementKey("", "web"), PlacementKey("", "shop"), PlacementKey("", "new")
+OBJECT = config_map("a")
+
+
+def spaces(*names: str, kind: str = "Namespace") -> tuple[ResourceSelector, ...]:
+    """Selectors of namespaces by name."""
+    return tuple(ResourceSelector(group="", version="v1", kind=kind, name=name or None) for name in names)
+
+
+def place(name: str, *selected: str, namespace: str = "", kind: str = "Namespace", **more: Any) -> Placement:
+    """A placement of these namespaces."""
+    return Placement(key=PlacementKey(namespace, name), selectors=spaces(*selected, kind=kind), **more)
+
+
+def recorded(placement: Placement) -> PlacementRecord:
+    """A placement with a snapshot, and on two clusters."""
+    key = placement.key
+    found = builders.record(key.name, *(builders.binding(key, name) for name in ("c1", "c2")), namespace=key.namespace)
+    return replace(found, placement=placement, schedule_key="k")
+
+
+def inputs(had: Iterable[Placement], has: Iterable[Placement], before: FleetState | None = None, **more: Any) -> Inputs:
+    """A commit with these placements after one with those."""
+    objects = {"placements": {one.key: one for one in has}, **more.pop("objects", {})}
+    state = replace(before or FleetState(), placements={one.key: recorded(one) for one in had})
+    return Inputs(desired=Desired(commit="d", objects=objects, **more), before=state, observations={}, now=NOW)
+
+
+def renamed(given: Inputs) -> Inputs:
+    """The same with its renames; none of them fails."""
+    failures = Failures()
+    found = with_renamed(given, failures)
+    assert not failures.found
+    return found
+
+
+ONE, TWO = place("web", "one"), place("shop", "two")
+THERE = (config_map("one", "").key, config_map("x").key)
+
+
+@pytest.mark.parametrize(
+    ("had", "has", "names"),
+    [
+        ([ONE], [ONE], {}),
+        ([ONE], [], {}),
+        ([], [ONE], {}),
+        ([ONE], [place("new", "one")], {"new": "web"}),
+        ([ONE, TWO], [place("new", "one"), TWO], {"new": "web"}),
+        ([ONE, TWO], [place("new", "one"), place("late", "two")], {"new": "web", "late": "shop"}),
+        ([ONE], [ONE, place("new", "one")], {}),
+        ([replace(ONE, deleting=NOW)], [place("new", "one")], {}),
+        # Others that select the same on either side.
+        ([ONE], [place("new", "one"), place("late", "one")], {}),
+        ([ONE, place("shop", "one")], [place("new", "one")], {}),
+        # The order of selectors says nothing; what they say does, and so does the namespace.
+        ([place("web", "one", "two")], [place("new", "two", "one")], {"new": "web"}),
+        ([ONE], [place("new", "one", namespace="x")], {}),
+        ([place("web", "one", kind="Secret")], [place("new", "one")], {}),
+        # Its own name may stand in what it selects.
+        ([place("web", "web-data")], [place("new", "new-data")], {"new": "web"}),
+        ([place("web", "web-data", "")], [place("new", "new-data", "")], {"new": "web"}),
+        ([place("web", "web-data")], [place("new", "new-data"), place("late", "late-data")], {}),
+        # A misspelt name in what it selects, where one goes and one comes.
+        ([place("web", "frontend")], [place("new", "frontent")], {"new": "web"}),
+        ([place("web", "frontend")], [place("new", "database")], {}),
+        ([place("web", "frontend")], [place("new", "frontent", namespace="x")], {}),
+        ([place("web", "frontend")], [place("new", "frontent", kind="Secret")], {}),
+        ([place("web", "frontend")], [place("new", "frontent", "more")], {}),
+        ([place("web", "frontend", "more")], [place("new", "frontent", "less")], {}),
+        ([place("web", "frontend", "")], [place("new", "frontent", "")], {"new": "web"}),
+        ([place("web", "frontend"), TWO], [place("new", "frontent")], {}),
+        ([place("web", "frontend")], [place("new", "frontent"), place("late", "x")], {}),
+        ([place("web", "frontend"), TWO], [place("new", "frontent"), place("z", "two")], {"new": "web", "z": "shop"}),
+    ],
+)  # fmt: skip
+def test_a_placement_that_selects_what_another_one_did_is_that_one(
+    had: list[Placement], has: list[Placement], names: dict[str, str]
+) -> None:
+    given = inputs(had, has)
+    found = renamed(given)
+    assert {key.name: was.name for key, was in found.renamed.items()} == names
+    assert found.desired is given.desired
+    if not names:
+        assert found is given
+    ordered = list(found.before.placements)
+    assert ordered == (sorted(ordered) if names else [one.key for one in had])
+
+
+@pytest.mark.parametrize(
+    ("had", "has", "selected", "is_one"),
+    [
+        # What has other names and selects something that is there is another placement.
+        (place("web", "web-data"), place("new", "new-data"), ("new-data",), False),
+        (place("web", "web-data"), place("new", "new-data"), ("web-data",), True),
+        (place("web", "frontend"), place("new", "frontent"), ("frontent",), False),
+        (place("web", "frontend"), place("new", "frontent"), ("frontend",), True),
+        (place("web", "frontend", "b"), place("new", "frontent", "b"), ("b",), False),
+    ],
+)
+def test_what_selects_objects_that_are_there_is_not_misspelt(
+    had: Placement, has: Placement, selected: tuple[str, ...], is_one: bool
+) -> None:
+    payload = tuple(replace(OBJECT, key=ObjectKey("", "v1", "Namespace", "", name)) for name in selected)
+    found = renamed(inputs([had], [has], payload=payload))
+    assert found.renamed == ({has.key: had.key} if is_one else {})
+    other = tuple(replace(one, key=replace(one.key, kind="Secret")) for one in payload)
+    assert renamed(inputs([had], [has], payload=other)).renamed == {has.key: had.key}
+
+
+def run(name: str = "go", placement: str = "web", **more: Any) -> RunRecord:
+    """A run that is not over."""
+    return RunRecord(key=NamespacedName("", name), placement_name=placement, strategy_name="all", created=NOW, **more)
+
+
+def quarantine(name: str, placement: PlacementKey = WEB, **more: Any) -> Quarantine:
+    """Content that must not go out."""
+    return Quarantine(name=name, placement=placement, digest="d", **more)
+
+
+def test_everything_that_the_old_name_had_has_the_new_one() -> None:
+    owned = {OBJECT.key: InventoryEntry(key=OBJECT.key, placement=WEB, uid="u")}
+    others = {OBJECT.key: InventoryEntry(key=OBJECT.key, placement=SHOP, uid="u")}
+    both = {**others, config_map("b").key: InventoryEntry(key=config_map("b").key, placement=WEB)}
+    quarantines = [quarantine("web-d", run="go"), quarantine("mine"), quarantine("shop-d", SHOP, run="went")]
+    before = FleetState(
+        inventory={"c1": owned, "c2": others, "c3": both}, quarantines={one.name: one for one in quarantines}
+    )
+    found = renamed(inputs([ONE, TWO], [place("new", "one"), TWO], before)).before
+    assert [*found.placements] == [NEW, SHOP]
+    record = found.placements[NEW]
+    was, newest = recorded(ONE), "new-0-snapshot"
+    assert record == replace(
+        was,
+        placement=replace(ONE, key=NEW),
+        resource_snapshots=tuple(replace(s, placement=NEW) for s in was.resource_snapshots),
+        policy_snapshots=tuple(replace(s, placement=NEW) for s in was.policy_snapshots),
+        bindings=tuple(
+            replace(b, placement=NEW, policy_snapshot="new-0", resource_snapshot=newest, applied_snapshot=newest)
+            for b in was.bindings
+        ),
+        schedule_key="",
+    )  # fmt: skip
+    assert {name: [entry.placement for entry in owned.values()] for name, owned in found.inventory.items()} == {
+        "c1": [NEW],
+        "c2": [SHOP],
+        "c3": [SHOP, NEW],
+    }
+    assert found.inventory["c2"] is others and found.inventory["c1"][OBJECT.key].uid == "u"
+    assert [(name, one.name, one.placement) for name, one in found.quarantines.items()] == [
+        ("new-d", "new-d", NEW),
+        ("mine", "mine", WEB),
+        ("shop-d", "shop-d", SHOP),
+    ]
+
+
+def override(placement: str | None, scope: str = "Cluster") -> dict[str, Any]:
+    """An override of one placement, or of all."""
+    named = OverridePlacement(name=placement, scope=scope) if placement else None
+    place = Origin("overrides/front.yaml", 4)
+    found = Override(key=OverrideKey("", "front"), resources=(), rules=(), placement=named, origin=place)
+    return {"overrides": {found.key: found}}
+
+
+def freezes(*placements: str, until: timedelta = timedelta(1)) -> dict[str, Any]:
+    """A freeze of placements by name."""
+    scope = FreezeScope(placements=placements)
+    one = Freeze(name="sale", owner="ann", reason="r", until=NOW + until, scope=scope)
+    return {"objects": {FREEZES: {("Freeze", "sale"): one}}}
+
+
+PIN = Pin(name="p", placement=WEB, snapshot=0, digest="d", origin=Origin("pins/p.yaml", 2))
+BAD = quarantine("bad", origin=Origin("quarantines/bad.yaml", 1))
+BUDGET = DisruptionBudget(name="web", min_available=1)
+GO = StagedRun(key=NamespacedName("", "go"), placement_name="web", strategy_name="all")
+OVER = staged.lost_run(GO, NOW)
+HOLD = hold("remove-1", [of_object(OBJECT)], "why")
+APPROVED = replace(HOLD, conditions=(condition("Approved", Status.TRUE, "x"),))
+WAITS = "remove-1 waits for an answer; answer it (approvals/remove-1.yaml), or take back what it holds"
+OF_SHOP = hold("remove-2", [of_object(OBJECT, SHOP)], "why")
+
+
+def before(*, holds: tuple[Any, ...] = (), runs: tuple[RunRecord, ...] = ()) -> FleetState:
+    """What the state branch has beside the placement."""
+    return FleetState(holds={one.name: one for one in holds}, runs={one.key: one for one in runs})
+
+
+def kinds(**every: Any) -> dict[str, Any]:
+    """Objects of the commit."""
+    return {
+        "objects": {kind: {one.key if isinstance(one, StagedRun) else one.name: one} for kind, one in every.items()}
+    }
+
+
+@pytest.mark.parametrize(
+    ("more", "state", "why"),
+    [
+        (kinds(pins=PIN), before(), "pins/p.yaml:2 names web; name new there, too, or remove it"),
+        (kinds(pins=replace(PIN, origin=None)), before(), "Pin names web; name new there, too, or remove it"),
+        (kinds(pins=replace(PIN, placement=SHOP)), before(), ""),
+        (kinds(pins=replace(PIN, placement=NEW)), before(), ""),
+        (kinds(quarantines=BAD), before(), "quarantines/bad.yaml:1 names web; name new there, too, or remove it"),
+        (kinds(quarantines=replace(BAD, lifted=True)), before(), ""),
+        (kinds(quarantines=replace(BAD, placement=SHOP)), before(), ""),
+        ({"objects": override("web")}, before(), "overrides/front.yaml:4 names web; name new there, too, or remove it"),
+        ({"objects": override("new")}, before(), ""),
+        ({"objects": override(None)}, before(), ""),
+        ({"objects": override("shop")}, before(), ""),
+        (kinds(budgets=BUDGET), before(), "DisruptionBudget names web; name new there, too, or remove it"),
+        ({"objects": {"budgets": {"web": BUDGET, "new": replace(BUDGET, name="new")}}}, before(), ""),
+        (kinds(budgets=replace(BUDGET, name="shop")), before(), ""),
+        (freezes("web"), before(), "Freeze sale names web; name new there, too"),
+        (freezes("web", "new"), before(), ""),
+        (freezes("web", until=timedelta()), before(), ""),
+        (freezes(), before(), ""),
+        (kinds(runs=GO), before(runs=(run(),)), "run go of it is not over; let it end, or remove its file"),
+        (kinds(runs=GO), before(runs=(run(placement="shop"),)), ""),
+        (kinds(runs=GO), before(runs=(OVER,)), ""),
+        (kinds(), before(runs=(run(),)), ""),
+        ({}, before(holds=(HOLD,)), WAITS),
+        ({}, before(holds=(APPROVED,)), ""),
+        ({}, before(holds=(OF_SHOP,)), ""),
+        ({}, before(holds=(OF_SHOP, HOLD)), WAITS),
+        (kinds(pins=PIN, runs=GO), before(runs=(run(),)), "pins/p.yaml:2 names web; name new there, too, or remove it"),
+    ],
+)  # fmt: skip
+def test_a_placement_keeps_its_name_while_something_names_it(more: dict[str, Any], state: FleetState, why: str) -> None:
+    new = replace(place("new", "one"), origin=Origin("placements/new.yaml", 7))
+    given = inputs([ONE, TWO], [new, TWO], state, **more)
+    found = renamed(given)
+    if not why:
+        assert (found.renamed, found.desired) == ({NEW: WEB}, given.desired)
+        return
+    assert found.renamed == {} and found.before is given.before
+    assert found.desired.placements == {WEB: given.before.placements[WEB].placement, SHOP: TWO}
+    (fault,) = found.desired.faults
+    assert (fault.path, fault.line) == ("placements/new.yaml", 7)
+    assert (fault.object, fault.field) == ("ClusterResourcePlacement/new", "metadata.name")
+    assert fault.message == (
+        f"is ClusterResourcePlacement web under a new name, and goes on as web for now, because {why}"
+    )
+    assert found.desired.objects == {**given.desired.objects, "placements": found.desired.placements}
+    (fault,) = renamed(inputs([ONE], [place("new", "one")], state, **more)).desired.faults
+    assert (fault.path, fault.line) == ("", 1)
+
+
+def test_one_keeps_its_old_name_while_another_one_gets_its_new_one() -> None:
+    """The faults are in order, with those that were there."""
+    old = Fault("z.yaml", 1, "o", "", "is wrong")
+    has = [place("new", "one"), replace(place("late", "two"), origin=Origin("a.yaml", 1))]
+    given = inputs([ONE, TWO], has, before(holds=(OF_SHOP,)), faults=(old,))
+    found = renamed(given)
+    assert found.renamed == {NEW: WEB} and [*found.before.placements] == [NEW, SHOP]
+    assert found.desired.placements.keys() == {NEW, SHOP}
+    assert [fault.path for fault in found.desired.faults] == ["a.yaml", "z.yaml"]
+
+
+def test_a_budget_is_no_matter_of_a_placement_in_a_namespace() -> None:
+    """A disruption budget names placements without one."""
+    has, had = place("new", "one", namespace="x"), place("web", "one", namespace="x")
+    found = renamed(inputs([had], [has], objects={"budgets": {"web": BUDGET}}))
+    assert found.renamed == {has.key: had.key}
+
+
+def test_what_cannot_be_found_out_is_noted_and_changes_nothing() -> None:
+    given, failures = inputs([ONE], [place("new", "one")]), Failures()
+    broken = replace(given, desired=replace(given.desired, objects={**given.desired.objects, "pins": {"p": None}}))
+    assert with_renamed(broken, failures) is broken
+    assert [failure.subject for failure in failures.found] == [Subject("FleetState", "")]
