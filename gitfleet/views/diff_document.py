@@ -13,6 +13,7 @@ from gitfleet.api.objects import JsonObject, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.apply import find_differences, writer_of
+from gitfleet.formats.secret_objects import masked_object
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import DifferenceDetails
 from gitfleet.model.works import Work
@@ -74,7 +75,7 @@ def snapshots_document(placement: PlacementKey, old: ResourceSnapshot, new: Reso
         before = was.get(identity)
         if before is None:
             rows.append(_object(manifest.key, ObjectState.MISSING))
-        elif details := find_differences(manifest.body, before.body, full=True):
+        elif details := _between(manifest, before):
             rows.append(_object(manifest.key, ObjectState.DIFFERS, details))
         else:
             same += 1
@@ -87,6 +88,12 @@ def snapshots_document(placement: PlacementKey, old: ResourceSnapshot, new: Reso
         "same": same,
         "objects": rows,
     }
+
+
+def _between(manifest: Manifest, before: Manifest) -> DifferenceDetails:
+    """What differs; Secrets inside of envelopes and texts are masked, too, which no cluster ever has as they are."""
+    wanted, had = masked_object(manifest.body, before.body), masked_object(before.body)
+    return find_differences(wanted, had, full=True)
 
 
 def _cluster(side: ClusterSides) -> dict[str, Any]:
