@@ -21,6 +21,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave the collected tests out of every later search for garbage: an eighth of what the quick tests cost."""
+    """Leave the collected tests out of every later search for garbage, and search less often: a fifth of what the
+    quick tests cost."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)

@@ -22,6 +22,13 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(text_of(path))
 
 
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    """The definitions, calls and imports in a module, at any depth: what tests look for, found in one walk."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Call, ast.Import, ast.ImportFrom)
+    return [node for node in ast.walk(tree_of(path)) if isinstance(node, kinds)]
+
+
 def place(path: Path, node: ast.stmt | ast.expr) -> str:
     """Where a node stands, as people write it."""
     return f"{path.relative_to(ROOT)}:{node.lineno}"

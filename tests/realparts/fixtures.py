@@ -8,13 +8,16 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
 from .assets import MissingRealPart, ensure_assets
-from .control_plane import ApiServer, ControlPlanes
 from .git_http import GitHttpServer
+
+if TYPE_CHECKING:
+    from .api_server import ApiServer
+    from .control_plane import ControlPlanes
 
 REQUIRE = "GITFLEET_REQUIRE_REAL_PARTS"
 
@@ -46,6 +49,8 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 @pytest.fixture(scope="session")
 def control_planes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlanes]:
     """Control planes for the whole run; a name that a test starts stays up for later tests."""
+    from .control_plane import ControlPlanes  # here, because its imports cost more than collecting most tests
+
     try:
         assets = ensure_assets()
     except MissingRealPart as missing:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any
 
 from hypothesis import strategies as st
@@ -164,24 +165,33 @@ _preferred = st.builds(
 _agents = st.sampled_from(
     [agent(), agent(), agent(), agent(), None, agent(joined=Status.FALSE), agent(heard_ago=timedelta(minutes=6))]
 )
-_taints = st.lists(st.builds(Taint, st.sampled_from("kl"), st.sampled_from("vw")), max_size=1).map(tuple)
+# All that a cluster may have, listed: drawing each part by itself costs more than scheduling.
+_taints = st.sampled_from([(), *((Taint(key, value),) for key, value in product("kl", "vw"))])
+_labels = st.sampled_from(
+    [
+        {key: value for key, value in zip(("zone", "env", "rack"), values, strict=True) if value}
+        for values in product(("", "a", "b", "c"), repeat=3)
+    ]
+)
+_properties = st.sampled_from([{}, *({NODES: str(count)} for count in range(10))])
+_leaving = st.sampled_from([*[None] * 9, NOW])
+_constraints = st.builds(spread, st.sampled_from(["zone", "rack", "env"]), st.integers(1, 2), hard=st.booleans())
 
 
 @st.composite
 def fleets(draw: st.DrawFn, *, plain: bool = False) -> list[MemberCluster]:
     """Up to twelve clusters with labels and, unless `plain`, taints, properties and troubles."""
     count = draw(st.integers(0, 12))
-    labels = st.dictionaries(st.sampled_from(["zone", "env", "rack"]), st.sampled_from("abc"), max_size=3)
     made: list[MemberCluster] = []
     for i in range(count):
         made.append(
             cluster(
                 f"c{i:02}",
-                draw(labels),
+                draw(_labels),
                 taints=() if plain else draw(_taints),
-                properties={} if plain else draw(st.dictionaries(st.just(NODES), st.integers(0, 9).map(str))),
+                properties={} if plain else draw(_properties),
                 status=agent() if plain else draw(_agents),
-                deleting=NOW if not plain and draw(st.integers(0, 9)) == 0 else None,
+                deleting=None if plain else draw(_leaving),
             )
         )
     return made
@@ -198,11 +208,10 @@ def policies(draw: st.DrawFn) -> PlacementPolicy:
     terms = tuple(draw(st.lists(_required, max_size=2)))
     if kind is PlacementType.PICK_ALL:
         return PlacementPolicy(affinity=ClusterAffinity(required=terms), tolerations=tolerations)
-    constraints = st.builds(spread, st.sampled_from(["zone", "rack", "env"]), st.integers(1, 2), hard=st.booleans())
     return pick_n(
         draw(st.integers(0, 12)),
         affinity=ClusterAffinity(required=terms, preferred=tuple(draw(st.lists(_preferred, max_size=2)))),
-        topology_spread_constraints=tuple(draw(st.lists(constraints, max_size=2))),
+        topology_spread_constraints=tuple(draw(st.lists(_constraints, max_size=2))),
         tolerations=tolerations,
     )
 
