@@ -174,8 +174,7 @@ class Driver:
             settled, failures = reconcile.settle(decision, operations, outcomes, self.clock.now(), self.memo)
             self._report(failures)
             report = self.publish(decision.after, settled, head, inputs.desired, "report")
-            if failures or report.failures:
-                self._repeats = Repeats()  # what could not be noted down is applied again because of that
+            self._repeats.forget(failure.subject for failure in (*failures, *report.failures))
             after = report.state
             self.checkpoint("reported")
         except LostRace:

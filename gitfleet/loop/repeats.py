@@ -13,6 +13,7 @@ from typing import Final
 
 from gitfleet.api.objects import Identity
 from gitfleet.formats.times import time_text
+from gitfleet.model.failures import Subject
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, OutcomeCode, Update
 from gitfleet.ports.clock import Clock
 
@@ -27,9 +28,10 @@ _LASTED: Final = 2 * _MOST
 @dataclass(frozen=True, slots=True)
 class _Applied:
     """Applies of one manifest: how many, since when, and the last one by a clock that never jumps; `again` is the
-    moment until when the next one waits."""
+    moment until when the next one waits, `subjects` are what it is a part of."""
 
     digest: str
+    subjects: frozenset[Subject]
     times: int
     since: datetime
     last: float
@@ -66,6 +68,12 @@ class Repeats:
         self._note(outcomes, clock.monotonic(), clock.now())
         return (*outcomes, *(_not_asked(*one) for one in waiting))
 
+    def forget(self, failed: Iterable[Subject]) -> None:
+        """Count from the beginning what is a part of something that could not be noted down: it is applied again
+        because of that."""
+        if subjects := frozenset(failed):
+            self._applied = {key: one for key, one in self._applied.items() if subjects.isdisjoint(one.subjects)}
+
     def _waiting(self, operation: Create | Update, now: float) -> _Applied | None:
         known = self._applied.get((operation.cluster, operation.key.identity))
         same = known is not None and known.digest == operation.manifest.digest
@@ -81,8 +89,13 @@ class Repeats:
             key, digest = (operation.cluster, operation.key.identity), operation.manifest.digest
             known = self._applied.get(key)
             times, since = (known.times + 1, known.since) if known and known.digest == digest else (1, moment)
-            one = _Applied(digest, times, since, now, moment)
+            one = _Applied(digest, _parts_of(operation), times, since, now, moment)
             self._applied[key] = replace(one, again=moment + timedelta(seconds=one.pause))
+
+
+def _parts_of(operation: Create | Update) -> frozenset[Subject]:
+    object_ = Subject.of_object(operation.key, operation.cluster)
+    return frozenset({Subject("MemberCluster", operation.cluster), Subject.of_placement(operation.placement), object_})
 
 
 def _not_asked(operation: Create | Update, known: _Applied) -> Outcome:

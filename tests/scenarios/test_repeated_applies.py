@@ -11,6 +11,7 @@ from gitfleet.api.objects import ObjectKey
 from gitfleet.loop.runner import Runner, Wake
 from gitfleet.simulation.cluster import ClusterEvent
 from tests import builders
+from tests.scenarios.test_contained_failures import is_placement, poisoned
 from tests.scenarios.test_crashes import NAMES, begin
 from tests.scenarios.world import World
 
@@ -82,6 +83,38 @@ def test_ten_minutes_cost_few_applies_and_few_commits(how: str) -> None:
     (said,) = (sentence for sentence in result.waiting if "ConfigMap/web/flag" in sentence)
     assert said.startswith("web: c2 is not Applied: ConfigMap/web/flag is not applied: it ") and cause in said
     assert f"it {how} again after each apply, 11 times since 2026-01-01T00:" in said
+
+
+def test_another_placement_that_cannot_be_settled_shortens_no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = undoing("is gone")
+    world.commit(builders.namespace("bad"), builders.placement("bad"))
+    poison = poisoned(monkeypatch, "gitfleet.reconcile", "settle_placement", is_placement)
+    poison.armed = True
+    run(world, 600)
+    assert poison.raised and applies(world) == 11
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "hits"),
+    [
+        ("gitfleet.apply.fleet", "settle_inventory", lambda *args: any(o.operation.cluster == "c2" for o in args[1])),
+        ("gitfleet.apply.ledgers", "_settle_one", lambda outcome, *_: outcome.operation.key == KEY),
+        ("gitfleet.reconcile", "settle_placement", lambda record, *_: record.placement.key.name == "web"),
+    ],
+    ids=["cluster", "object", "placement"],
+)
+def test_what_cannot_be_noted_down_counts_as_no_repeat(
+    module: str, name: str, hits: Callable[..., bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = undoing("is gone")
+    poison = poisoned(monkeypatch, module, name, hits)
+    while not applies(world):
+        world.reconcile()
+    poison.armed = True
+    for count in range(2, 9):
+        world.reconcile()
+        assert applies(world) == count
+    assert poison.raised
 
 
 def test_the_others_are_not_delayed_and_a_new_manifest_is_applied_at_once() -> None:
