@@ -30,6 +30,7 @@ class Successors:
     _selecting: dict[Identity, list[PlacementKey]] | None = None
     _content: dict[tuple[PlacementKey, str | None], frozenset[Identity]] = field(default_factory=dict)
     _bindings: dict[PlacementKey, dict[str, Binding]] = field(default_factory=dict)
+    _coming: dict[tuple[PlacementKey, Identity], bool] = field(default_factory=dict)
 
     @classmethod
     def of(cls, state: FleetState) -> Successors:
@@ -68,7 +69,9 @@ class Successors:
     ) -> bool:
         binding, record = self.binding(key, cluster), self.records[key]
         if binding is None:
-            return self._may_come(key, identity)
+            if (key, identity) not in self._coming:
+                self._coming[key, identity] = self._may_come(key, identity)
+            return self._coming[key, identity]
         named = identity in self.content(key, record.snapshot_named(binding.resource_snapshot))
         if works is None:
             return not named or any(_said(binding, type_) is not Status.TRUE for type_ in _RENDERED)

@@ -90,7 +90,7 @@ def _of_runs(record: PlacementRecord, beside: Recorded) -> RolloutPlan:
             for spec, stage in zip(specs, run.status.stages, strict=True):
                 frozen = beside.frozen(record, stage.name)
                 for cluster in stage.clusters:
-                    if soaks := staged.soak_wait(str(run.key), spec, stage, cluster.cluster):
+                    if soaks := staged.soak_wait(str(run.key), spec, stage, (cluster,)):
                         waits[cluster.cluster] = soaks
                     elif staged.cluster_phase(cluster) is staged.ClusterPhase.PENDING:
                         phase = staged.run_phase(run.status)

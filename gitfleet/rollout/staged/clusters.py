@@ -56,7 +56,7 @@ def update_clusters(work: Pass, spec: Stage, stage: StageStatus, *, may_start: b
         else:
             work.hold(cluster.cluster, _kind(work, cluster.cluster), f"run {work.name}: {why}")
     stage = replace(stage, clusters=tuple(followed))
-    if soaks := soak_wait(work.name, spec, stage):
+    if soaks := soak_wait(work.name, spec, stage, stage.clusters):
         work.waiting.append(soaks)
     idle = all(cluster_phase(cluster) is not ClusterPhase.UPDATING for cluster in followed)
     hold_frozen(work, f"in stage {stage.name}", waiting, idle=idle)

@@ -6,13 +6,13 @@ the others  one sentence each, as a pass comes upon it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
 from gitfleet.api.conditions import Conditions, Status, find_condition
 from gitfleet.api.holds import APPROVED
-from gitfleet.api.runs import ApprovalRequest, RunConditionType, RunRecord, StageStatus, TaskStatus
+from gitfleet.api.runs import ApprovalRequest, ClusterUpdate, RunConditionType, RunRecord, StageStatus, TaskStatus
 from gitfleet.api.staged import Stage
 from gitfleet.api.values import NamespacedName
 from gitfleet.formats.times import moment_text
@@ -70,9 +70,9 @@ def timed_wait(run: str, stage: str, end: datetime) -> str:
     return f"run {run} waits in stage {stage} until {moment_text(end)}"
 
 
-def soak_wait(run: str, spec: Stage, stage: StageStatus, cluster: str = "") -> str:
-    """Until when clusters that are healthy (or this one) must stay so; "" where none must."""
-    under_way = [c for c in stage.clusters if cluster_phase(c) is ClusterPhase.UPDATING and cluster in ("", c.cluster)]
+def soak_wait(run: str, spec: Stage, stage: StageStatus, clusters: Iterable[ClusterUpdate]) -> str:
+    """Until when those `clusters` of a stage that are healthy must stay so; "" where none must."""
+    under_way = [c for c in clusters if cluster_phase(c) is ClusterPhase.UPDATING]
     soaks = {c.cluster: end for c in under_way if (end := soaks_until(spec, c)) is not None}
     if not soaks:
         return ""
@@ -119,7 +119,7 @@ def stopped_wait(run: str) -> str:
 def _waits_in(run: RunRecord, spec: Stage, stage: StageStatus, requests: Requests, now: datetime) -> Iterator[str]:
     name, phase = str(run.key), stage_phase(stage)
     if phase is StagePhase.UPDATING:
-        yield from filter(None, [soak_wait(name, spec, stage)])
+        yield from filter(None, [soak_wait(name, spec, stage, stage.clusters)])
         phases = [cluster_phase(cluster) for cluster in stage.clusters]
         free = phases.count(ClusterPhase.UPDATING) < concurrency(spec.max_concurrency, len(phases))
         later = next_start(spec, map(started_at, stage.clusters), now)

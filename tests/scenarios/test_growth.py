@@ -1,0 +1,74 @@
+"""Work grows with the number of clusters and objects, not with its square: function calls are counted, not seconds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gitfleet.api.placements import PlacementKey
+from gitfleet.model.successors import Successors
+from gitfleet.rollout import awaiting_successors
+from gitfleet.views import Recorded, recorded_plan
+from tests import builders
+from tests.scenarios.staged_world import EXTERNAL, members, one_stage, run, run_named
+from tests.scenarios.world import World
+
+Work = Callable[[], object]
+
+
+def calls(work: Work) -> int:
+    """How many functions a piece of work calls."""
+    count = 0
+
+    def note(frame: Any, event: str, arg: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def handed_over(clusters: int) -> Work:
+    """A placement that goes from so many clusters while one that has its objects on others stays."""
+
+    def on(side: str) -> dict[str, Any]:
+        terms = {"clusterSelectorTerms": [{"labelSelector": {"matchLabels": {"side": side}}}]}
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+        return {"placementType": "PickAll", "affinity": {"clusterAffinity": required}}
+
+    world, whole = World(), builders.rolling_update(maxUnavailable="100%")
+    fleet = [m for side in "ab" for m in members(*(f"{side}{i}" for i in range(clusters)), side=side)]
+    placements = [builders.placement(side, "web", policy=on(side), strategy=whole) for side in "ab"]
+    world.commit(*fleet, builders.namespace("web"), builders.config_map("web", "a", {"k": "v"}), *placements)
+    world.settle()
+    state = world.state()
+    going = state.placements[PlacementKey("", "a")]
+    going = replace(going, placement=replace(going.placement, deleting=world.clock.now()))
+    successors = Successors({**state.placements, going.placement.key: going}, state.clusters)
+    return lambda: awaiting_successors(going, successors)
+
+
+def explained(clusters: int) -> Work:
+    """An External placement whose run has so many clusters in a stage."""
+    world = World()
+    names = [f"c{i}" for i in range(clusters)]
+    web = builders.namespace("web"), builders.deployment("web", "web"), builders.placement("web", strategy=EXTERNAL)
+    world.commit(*members(*names), *web, one_stage(), run())
+    world.reconcile()
+    record, go = world.state().placements[PlacementKey("", "web")], run_named(world, "go")
+    assert not go.finished
+    return lambda: recorded_plan(record, Recorded(now=world.clock.now(), runs=[go]))
+
+
+@pytest.mark.parametrize("work", [handed_over, explained])
+def test_four_times_as_much_costs_four_times_as_much(work: Callable[[int], Work]) -> None:
+    assert calls(work(40)) <= 5 * calls(work(10))
