@@ -13,6 +13,7 @@ from gitfleet.apply.ledgers import by_identity
 from gitfleet.apply.requests import ApplyRequest
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject
+from gitfleet.model.successors import Successors
 from gitfleet.model.works import Work
 
 NAMESPACE_KIND = GroupKind("", "Namespace")
@@ -65,8 +66,9 @@ class Claims:
         return entry.key.identity not in self.wanted[entry.placement]
 
 
-def index_claims(request: ApplyRequest, failures: Failures) -> Claims:
-    """Read a request once. Where two placements want an object that neither has, the first by name gets it.
+def index_claims(request: ApplyRequest, failures: Failures, successors: Successors) -> Claims:
+    """Read a request once; `successors` say for whom an object stays that its own placement gives up. Where two
+    placements want an object that neither has, the first by name gets it.
 
     A definition that cannot be read defines nothing."""
     works = {work.placement: work for work in sorted(request.works, key=lambda w: w.placement)}
@@ -104,18 +106,18 @@ def index_claims(request: ApplyRequest, failures: Failures) -> Claims:
     kept = {
         identity: successor
         for identity, entry in entries.items()
-        if identity not in staying and (successor := _successor_of(entry, claims)) is not None
+        if identity not in staying and (successor := _successor_of(entry, claims, successors)) is not None
     }
     return replace(claims, holders=holders, staying={**staying, **kept}, kept=kept)
 
 
-def _successor_of(entry: InventoryEntry, claims: Claims) -> PlacementKey | None:
+def _successor_of(entry: InventoryEntry, claims: Claims, successors: Successors) -> PlacementKey | None:
     """For whom an object that would be deleted stays."""
     request = claims.request
     removal = request.removing.get(entry.placement)
     if request.leaving or (removal is not None and removal.keeps_objects):
         return None
-    return request.successors.awaited(entry.placement, request.cluster, entry.key.identity, claims.works)
+    return successors.awaited(entry.placement, request.cluster, entry.key.identity, claims.works)
 
 
 def needs_of(manifest: Manifest, claims: Claims) -> tuple[ObjectKey, ...]:

@@ -81,12 +81,11 @@ def plan_fleet(
             known_namespaces=observation.namespaces,
             leaving=state.clusters[name].deleting is not None,
             going=going,
-            successors=successors,
             compared=_compared_before(known, observation),
         )
         mine = Failures()
         planned = known if known is not None and not known.again and _same(known.request, request) else None
-        planned = planned or mine.contain(Subject("MemberCluster", name), None, _plan, request, mine)
+        planned = planned or mine.contain(Subject("MemberCluster", name), None, _plan, request, mine, successors)
         if planned is not None:
             operations += planned.operations
             if not mine.found:
@@ -96,8 +95,8 @@ def plan_fleet(
     return tuple(operations), plans
 
 
-def _plan(request: ApplyRequest, failures: Failures) -> Planned:
-    operations = plan_apply(request, failures)
+def _plan(request: ApplyRequest, failures: Failures, successors: Successors) -> Planned:
+    operations = plan_apply(request, failures, successors)
     return Planned(request, operations, any(map(_is_pruned, operations)))
 
 

@@ -12,19 +12,22 @@ from gitfleet.apply.requests import ApplyRequest
 from gitfleet.formats.kinds import wave_of
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
 from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, RefuseCode, Release
+from gitfleet.model.successors import Successors
 from gitfleet.model.works import Work
 
 
-def plan_apply(request: ApplyRequest, failures: Failures | None = None) -> tuple[Operation, ...]:
+def plan_apply(
+    request: ApplyRequest, failures: Failures | None = None, successors: Successors | None = None
+) -> tuple[Operation, ...]:
     """One operation for every manifest and for every inventory entry that is in no work.
 
     First what is to be there, by ascending wave; then deletions by descending wave; then releases. Nothing is deleted
     that the inventory does not name, none without the uid it was seen with, and nothing of a placement whose work has
-    an error. Performing the plan and planning again gives only Keep and Refuse. An object that cannot be judged is
-    refused (InternalError) or kept, and noted in `failures`; the others are planned.
+    an error, or for which it waits by `successors`. Performing the plan and planning again gives only Keep and Refuse.
+    An object that cannot be judged is refused (InternalError) or kept, and noted in `failures`; the others are planned.
     """
     contained = failures or Failures()
-    claims = index_claims(request, contained)
+    claims = index_claims(request, contained, successors or Successors({}))
     operations: list[Operation] = []
     known, in_place = request.compared.in_place, dict[PlacementKey, WorkInPlace]()
     for placement, work in claims.works.items():

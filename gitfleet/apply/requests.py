@@ -11,7 +11,6 @@ from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply.comparisons import Comparisons
 from gitfleet.model.observations import LiveObjects
 from gitfleet.model.state import Inventory
-from gitfleet.model.successors import Successors
 from gitfleet.model.works import Work
 
 
@@ -25,7 +24,7 @@ class ApplyRequest:
     of works and inventory; a key in neither was not observed and is left as it is. `known_namespaces` are those the
     cluster was seen to have, None when they were not read. Where the cluster is `leaving` the fleet, `removing` follows
     its deleteOptions. `going` are the placements that are being removed: what they still have is handed over as they
-    leave. `successors` say for whom an object stays that its own placement gives up.
+    leave.
     """
 
     cluster: str
@@ -37,5 +36,4 @@ class ApplyRequest:
     known_namespaces: Collection[str] | None = None
     leaving: bool = False
     going: Collection[PlacementKey] = frozenset()
-    successors: Successors = field(default_factory=lambda: Successors({}), compare=False)
     compared: Comparisons = field(default_factory=Comparisons, compare=False)

@@ -11,6 +11,7 @@ from gitfleet.apply import ApplyRequest
 from gitfleet.apply.claims import index_claims
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Create, Update
+from gitfleet.model.successors import Successors
 from tests.apply.model_cluster import manifest, namespace
 from tests.apply.test_plan_apply import CRD, CUSTOM, live, owned, plan, work
 
@@ -54,6 +55,6 @@ def test_an_update_needs_what_a_creation_needs() -> None:
 def test_a_definition_that_cannot_be_read_defines_nothing_and_is_noted() -> None:
     odd: Any = object()
     broken, failures = replace(manifest(CRD), body=odd), Failures()
-    claims = index_claims(ApplyRequest(cluster="c1", works=(work(broken),)), failures)
+    claims = index_claims(ApplyRequest(cluster="c1", works=(work(broken),)), failures, Successors({}))
     assert claims.crds == {}
     assert [failure.subject for failure in failures.found] == [Subject.of_object(broken.key)]

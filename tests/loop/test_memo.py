@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -51,6 +52,11 @@ def test_a_placement_of_which_nothing_changed_is_not_decided_again(decided: list
     world.commit(config_map("bank", "a", {"k": "2"}))
     world.settle()
     assert set(decided) == {"bank"}
+
+
+def test_the_plans_of_clusters_keep_no_state_of_the_fleet_alive() -> None:
+    plans = fleet().driver.memo.plans
+    assert len(plans) == 3 and b"PlacementRecord" not in pickle.dumps(plans)
 
 
 CHANGES: dict[str, Callable[[World], object]] = {
