@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field
 from typing import Annotated, Any, Final
 
 from annotated_types import Interval
 
-from gitfleet.api.annotations import Accept, At, Break, Default, OneOf, Only, names_taken
+from gitfleet.api.annotations import Accept, At, Break, Default, Form, OneOf, Only, names_taken
 from gitfleet.api.freezes import FreezeWindow
 from gitfleet.api.layout import document, layout_of
-from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.objects import GroupKind, JsonObject, Origin
 from gitfleet.api.placing_policy import PlacingPolicy
-from gitfleet.api.values import NonEmpty, ObjectName, Seconds
+from gitfleet.api.values import ApiGroup, KindName, NonEmpty, ObjectName, Seconds
+from gitfleet.formats.cel import SCHEMA as CEL_SCHEMA
+from gitfleet.formats.cel import Expression, read_expression
 
 GITFLEET_GROUP: Final = "gitfleet.dev"
 
@@ -52,20 +54,30 @@ class ListedPlugin:
     args: JsonObject = field(default_factory=dict)
 
 
+CelExpression = Annotated[Expression, Form(read_expression, CEL_SCHEMA, lambda expression: expression.source)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthCheck:
-    """When an object of a kind is available, as CEL expressions over the object.
+    """When an object of a kind is available, as CEL expressions over the object; it counts before gitfleet's own rule.
 
-    group: API group of the kind
+    Decision record 0022.
+
+    group: API group of the kind, without a version; empty for the core group
     kind: name of the kind
     available: true while the object is available
-    failed: true once the object has failed
+    failed: true once the object has failed, which is then said in its place
     """
 
-    group: str
-    kind: NonEmpty
-    available: NonEmpty | None = None
-    failed: NonEmpty | None = None
+    group: ApiGroup
+    kind: KindName
+    available: CelExpression | None = None
+    failed: CelExpression | None = None
+
+    def breaks(self) -> Iterator[Break]:
+        """It says something."""
+        if self.available is None and self.failed is None:
+            yield ("available",), "needs `available` or `failed`; add a CEL expression over the object"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +194,7 @@ class FleetConfig:
     rollout.unreachable: whether a rollout goes on (Skip) beside a cluster that cannot be reached
     policy: what may be placed where
     freezeWindows: times in which nothing starts to move
-    healthChecks: when objects are available; no effect yet
+    healthChecks: when objects of a kind are available
     ignoreDifferences: fields of live objects that are left alone; no effect yet
     notifications: whom to tell; no effect yet
     stateHistory.maxCommits: how long the history of the state branch may grow; no effect yet
@@ -216,9 +228,18 @@ class FleetConfig:
     origin: Annotated[Origin | None, Only.MEMORY] = None
     property_providers: tuple[Annotated[ListedProvider, _BY_NAME], ...] = ()
 
+    @property
+    def checks(self) -> Mapping[GroupKind, HealthCheck]:
+        """The health checks by kind."""
+        return {GroupKind(check.group, check.kind): check for check in self.health_checks}
+
     def breaks(self) -> Iterator[Break]:
-        """Freeze windows have names of their own."""
+        """Freeze windows have names of their own, and a kind has one health check."""
         yield from names_taken((window.name for window in self.freeze_windows), "freezeWindows", "window")
+        kinds = [GroupKind(check.group, check.kind) for check in self.health_checks]
+        for index, kind in enumerate(kinds):
+            if kind in kinds[:index]:
+                yield ("spec", "healthChecks", index, "kind"), "is already in the list; keep one health check of a kind"
 
     def warnings(self) -> Iterator[Break]:
         """Settings that somebody may rely on and that have no effect yet: such a setting must say so."""
@@ -233,5 +254,5 @@ class FleetConfig:
                 yield places[name], f"has no effect in this version of gitfleet{pushes}; do not rely on it"
 
 
-_NOT_ACTED_ON: Final = frozenset({"rendered", "healthChecks", "ignoreDifferences", "notifications", "stateHistory"})
+_NOT_ACTED_ON: Final = frozenset({"rendered", "ignoreDifferences", "notifications", "stateHistory"})
 """Settings that are read, and that this version does nothing with."""

@@ -111,6 +111,8 @@ def read_bytes_text(text: Any) -> str:
 _OBJECT_NAME: Final = "must be lower-case letters, digits, dashes and dots, at most 253; rename it"
 _SHORT_NAME: Final = "must be lower-case letters, digits, dashes and dots, at most 63; rename it"
 _NAMESPACE_NAME: Final = "must be lower-case letters, digits and dashes, at most 63; rename it"
+_API_GROUP: Final = "must be an API group without a version, such as apps; correct it"
+_KIND_NAME: Final = "must be the name of a kind, such as Deployment; correct it"
 _LABEL_KEY: Final = "is not a valid label key; use letters, digits and -_. with an optional dns.prefix/"
 _LABEL_TEXT: Final = "is not a valid label value; use at most 63 letters, digits and -_."
 
@@ -122,6 +124,10 @@ PROPERTY_NAME: Final = rf"{_PROPERTY_PART.pattern}(?:/{_PROPERTY_PART.pattern})*
 ObjectName = Annotated[str, _unless(is_dns_subdomain, _OBJECT_NAME, _SUBDOMAIN, 253)]
 ShortName = Annotated[str, _unless(lambda text: is_dns_subdomain(text, 63), _SHORT_NAME, _SUBDOMAIN, 63)]
 NamespaceName = Annotated[str, _unless(is_namespace_name, _NAMESPACE_NAME, _DNS_LABEL, 63)]
+ApiGroup = Annotated[
+    str, _unless(lambda text: not text or is_dns_subdomain(text), _API_GROUP, rf"(?:{_SUBDOMAIN})?", 253)
+]
+KindName = Annotated[str, _unless(is_kind_name, _KIND_NAME, _KIND.pattern)]
 LabelKey = Annotated[str, _unless(is_qualified_name, _LABEL_KEY, QUALIFIED_NAME)]
 LabelValue = Annotated[str, _IS_LABEL_VALUE]
 SelectorValue = Annotated[str, Accept(_number_as_text, lambda _: {"type": "integer", "minimum": 0}), _IS_LABEL_VALUE]

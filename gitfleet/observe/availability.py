@@ -13,7 +13,9 @@ from typing import Final
 from gitfleet.api.objects import GroupKind, JsonObject
 from gitfleet.formats.kinds import BUILT_IN_KINDS, KUBERNETES_GROUPS
 from gitfleet.model.observations import Verdict
+from gitfleet.observe.checks import NO_CHECKS, Checks, checked_availability
 from gitfleet.observe.customs import custom_availability
+from gitfleet.observe.failed_states import failed_state
 from gitfleet.observe.fields import (
     AVAILABLE,
     conditions_of,
@@ -32,8 +34,15 @@ from gitfleet.observe.workloads import (
 )
 
 
-def availability_of(body: JsonObject) -> Verdict:
-    """The verdict on an object as its API server shows it; `reason` is half a sentence about it. Never raises."""
+def availability_of(body: JsonObject, checks: Checks = NO_CHECKS) -> Verdict:
+    """The verdict on an object as its API server shows it, by the fleet's own health check of its kind where it has
+    one; `reason` is half a sentence about it. Never raises."""
+    check = checks.get(GroupKind(_group(body), str(body.get("kind") or ""))) if checks else None
+    return _own_availability(body) if check is None else checked_availability(body, check, _own_availability)
+
+
+def _own_availability(body: JsonObject) -> Verdict:
+    """By gitfleet's own rules. What says that it has failed is not available, in kinds that are not trackable too."""
     if is_custom(body):
         return custom_availability(body)
     kind = GroupKind(_group(body), str(body.get("kind") or ""))
@@ -41,7 +50,10 @@ def availability_of(body: JsonObject) -> Verdict:
     if row is not None and row.data:
         return AVAILABLE
     rule = _RULES.get(kind)
-    return rule(body) if rule is not None else untracked(f"the availability of a {kind.kind} is not trackable")
+    verdict = rule(body) if rule is not None else untracked(f"the availability of a {kind.kind} is not trackable")
+    if verdict == AVAILABLE or (cause := failed_state(kind, body)) is None:
+        return verdict
+    return not_yet(cause if rule is None else f"{verdict.reason}; {cause}")
 
 
 def is_custom(body: JsonObject) -> bool:

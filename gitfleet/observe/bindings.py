@@ -18,6 +18,7 @@ from gitfleet.model.failures import Failures
 from gitfleet.model.observations import Availability
 from gitfleet.model.operations import KeepCode, Operation, Outcome, RefuseCode
 from gitfleet.model.works import Work
+from gitfleet.observe.checks import NO_CHECKS, Checks
 from gitfleet.observe.clusters import is_other_cause
 from gitfleet.observe.removals import not_deleted
 from gitfleet.observe.results import ObjectResult, ObjectState, ResultCode, results_of
@@ -58,6 +59,7 @@ class ClusterSeen(NamedTuple):
     operations: Iterable[Operation] = ()
     outcomes: Iterable[Outcome] = ()
     unreachable: str | None = None
+    checks: Checks = NO_CHECKS
 
 
 def observe_binding(binding: Binding, seen: ClusterSeen, now: datetime, failures: Failures | None = None) -> Binding:
@@ -73,7 +75,9 @@ def observe_binding(binding: Binding, seen: ClusterSeen, now: datetime, failures
     if work is None:
         return binding
     reachable = seen.unreachable is None
-    results = results_of(work, seen.operations, seen.outcomes, failures or Failures()) if reachable else None
+    results = (
+        results_of(work, seen.operations, seen.outcomes, failures or Failures(), seen.checks) if reachable else None
+    )
     after = _observed(binding, work, results, now, seen.unreachable or "")
     if reachable:
         there = not_deleted(binding, seen.operations, seen.outcomes)

@@ -6,7 +6,7 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.model.observations import Verdict
 from gitfleet.observe.fields import (
     AVAILABLE,
-    condition_text,
+    cause_text,
     conditions_of,
     generation_of,
     integer,
@@ -30,13 +30,13 @@ def custom_availability(body: JsonObject) -> Verdict:
     for type_ in ("Stalled", "Reconciling"):
         condition = conditions.get(type_)
         if condition is not None and is_true(condition):
-            return not_yet(f"it is {type_}: {condition_text(condition)}")
+            return not_yet(f"it is {type_}: {cause_text(condition)}")
     ready = conditions.get("Ready")
     if ready is None:
         return AVAILABLE
     if generation and "observedGeneration" in ready and integer(ready, "observedGeneration") != generation:
         return not_yet("its Ready condition is of an older generation")
-    return AVAILABLE if is_true(ready) else not_yet(f"it is not Ready: {condition_text(ready)}")
+    return AVAILABLE if is_true(ready) else not_yet(f"it is not Ready: {cause_text(ready)}")
 
 
 def reports_generation(body: JsonObject) -> bool:

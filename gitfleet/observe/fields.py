@@ -51,7 +51,9 @@ def is_true(condition: JsonObject | None) -> bool:
     return condition is not None and condition.get("status") == "True"
 
 
-def condition_text(condition: JsonObject) -> str:
-    """What a condition says for people: its message, or else its reason."""
-    text = str(condition.get("message") or condition.get("reason") or "no reason given").strip()
+def cause_text(part: JsonObject) -> str:
+    """What a condition, or another part with a `reason` and a `message`, says for people: both, as far as they are
+    there."""
+    said = [str(part.get(name) or "").strip() for name in ("reason", "message")]
+    text = ": ".join(one for one in said if one) or "no reason given"
     return text if len(text) <= 256 else f"{text[:255]}…"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ from gitfleet.model.operations import Operation, Outcome
 from gitfleet.model.state import PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.observe.bindings import ClusterSeen, observe_binding, observe_removal
+from gitfleet.observe.checks import NO_CHECKS, Checks
 from gitfleet.observe.clusters import observe_cluster, read_cluster
 
 
@@ -61,6 +62,7 @@ class Seen:
     operations: ByCluster[Sequence[Operation]]
     outcomes: ByCluster[Sequence[Outcome]]
     observations: Mapping[str, ClusterObservation]
+    checks: Checks = field(default_factory=lambda: NO_CHECKS)
 
     @classmethod
     def of(
@@ -69,6 +71,7 @@ class Seen:
         operations: Iterable[Operation],
         outcomes: Iterable[Outcome],
         observations: Mapping[str, ClusterObservation],
+        checks: Checks = NO_CHECKS,
     ) -> Seen:
         """Sort what concerns the whole fleet by placement and cluster."""
         planned: dict[PlacementKey, dict[str, list[Operation]]] = {}
@@ -82,13 +85,14 @@ class Seen:
         for found in works.values():
             for work in found:
                 wanted.setdefault(work.placement, {})[work.cluster] = work
-        return cls(works=wanted, operations=planned, outcomes=done_by_cluster, observations=observations)
+        return cls(works=wanted, operations=planned, outcomes=done_by_cluster, observations=observations, checks=checks)
 
     def equals_for(self, record: PlacementRecord, other: Seen) -> bool:
         """Whether both observations are the same for a placement, so that nothing has to be observed again."""
         key = record.placement.key
         return (
-            self.works.get(key) == other.works.get(key)
+            self.checks == other.checks
+            and self.works.get(key) == other.works.get(key)
             and self.operations.get(key) == other.operations.get(key)
             and self.outcomes.get(key) == other.outcomes.get(key)
             and all(self._reachability(b.cluster) == other._reachability(b.cluster) for b in record.bindings)
@@ -119,6 +123,7 @@ def observe_bindings(record: PlacementRecord, seen: Seen, now: datetime, failure
             operations=plans.get(cluster, ()),
             outcomes=done.get(cluster, ()),
             unreachable=None if observation.reachable else observation.error,
+            checks=seen.checks,
         )
         subject = Subject("Binding", str(key), cluster)
         if binding.deleting is not None:

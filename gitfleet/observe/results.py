@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
@@ -25,6 +25,7 @@ from gitfleet.model.operations import (
 )
 from gitfleet.model.works import Work
 from gitfleet.observe.availability import availability_of, is_custom
+from gitfleet.observe.checks import NO_CHECKS, Checks
 from gitfleet.observe.customs import reports_generation
 from gitfleet.observe.fields import not_yet
 
@@ -57,9 +58,14 @@ class ObjectResult(NamedTuple):
 
 
 def results_of(
-    work: Work, operations: Iterable[Operation], outcomes: Iterable[Outcome], failures: Failures
+    work: Work,
+    operations: Iterable[Operation],
+    outcomes: Iterable[Outcome],
+    failures: Failures,
+    checks: Checks = NO_CHECKS,
 ) -> tuple[ObjectResult, ...]:
     """One result for each manifest, in the work's order. An outcome counts before the operation it came of."""
+    judge = _Judge(checks, failures)
     planned: dict[Identity, list[Operation]] = {}
     for operation in operations:
         if operation.placement == work.placement:
@@ -75,50 +81,51 @@ def results_of(
         next_one = waiting.pop(0) if waiting else None
         came = done.get(manifest.key.identity)
         if came is not None and (next_one is None or isinstance(next_one, Create | Update)):
-            results.append(_of_outcome(manifest, came, failures))
+            results.append(_of_outcome(manifest, came, judge))
         else:
-            results.append(_of_operation(manifest, next_one, failures))
+            results.append(_of_operation(manifest, next_one, judge))
     return tuple(results)
 
 
-def _of_outcome(manifest: Manifest, outcome: Outcome, failures: Failures) -> ObjectResult:
+def _of_outcome(manifest: Manifest, outcome: Outcome, judge: _Judge) -> ObjectResult:
     key = manifest.key
     if not outcome.ok:
         state = ObjectState.RETRYING if outcome.retry else ObjectState.FAILED
         return ObjectResult(key=key, state=state, code=outcome.code, message=outcome.message)
     live = outcome.live
     read = not_yet("it was not read after it was applied")
-    verdict = read if live is None else _state_of(_after_apply, live, outcome.operation.cluster, failures)
+    verdict = read if live is None else judge.after_apply(live, outcome.operation.cluster)
     return ObjectResult(key=key, state=ObjectState.IN_PLACE, code=outcome.code, message="", live=live, verdict=verdict)
 
 
-def _state_of(rule: Callable[[LiveObject], Verdict], live: LiveObject, cluster: str, failures: Failures) -> Verdict:
-    """The rule's verdict; an object that cannot be judged is not available, and says why."""
-    verdict = attempt(Subject.of_object(live.key, cluster), rule, live)
-    if not isinstance(verdict, Failure):
-        return verdict
-    failures.note(verdict)
-    return not_yet(verdict.sentence)
+class _Judge(NamedTuple):
+    """Gives the verdict on live objects; one that cannot be judged is not available, and says why."""
+
+    checks: Checks
+    failures: Failures
+
+    def as_found(self, live: LiveObject, cluster: str) -> Verdict:
+        verdict = attempt(Subject.of_object(live.key, cluster), availability_of, live.body, self.checks)
+        if not isinstance(verdict, Failure):
+            return verdict
+        self.failures.note(verdict)
+        return not_yet(verdict.sentence)
+
+    def after_apply(self, live: LiveObject, cluster: str) -> Verdict:
+        """The response to an apply has the new spec with the old status. Generations distinguish them; where a custom
+        kind, or one with a health check, keeps none, only the next observation can decide (decision D24)."""
+        verdict = self.as_found(live, cluster)
+        if verdict.availability is not Availability.AVAILABLE or reports_generation(live.body):
+            return verdict
+        by_status = is_custom(live.body) or live.key.group_kind in self.checks
+        return not_yet("it was only just applied") if by_status else verdict
 
 
-def _as_found(live: LiveObject) -> Verdict:
-    return availability_of(live.body)
-
-
-def _after_apply(live: LiveObject) -> Verdict:
-    """The response to an apply has the new spec with the old status. Generations distinguish them; where a custom kind
-    keeps none, only the next observation can decide (decision D24)."""
-    verdict = availability_of(live.body)
-    if verdict.availability is Availability.AVAILABLE and is_custom(live.body) and not reports_generation(live.body):
-        return not_yet("it was only just applied")
-    return verdict
-
-
-def _of_operation(manifest: Manifest, operation: Operation | None, failures: Failures) -> ObjectResult:
+def _of_operation(manifest: Manifest, operation: Operation | None, judge: _Judge) -> ObjectResult:
     key = manifest.key
     match operation:
         case Keep():
-            return _of_kept(key, operation, failures)
+            return _of_kept(key, operation, judge)
         case Refuse():
             return ObjectResult(
                 key=key,
@@ -135,16 +142,16 @@ def _of_operation(manifest: Manifest, operation: Operation | None, failures: Fai
                 code=None,
                 message="it is being applied",
                 live=operation.live,
-                verdict=_state_of(_as_found, operation.live, operation.cluster, failures),
+                verdict=judge.as_found(operation.live, operation.cluster),
             )
         case Create() | Delete() | Release() | None:
             return ObjectResult(key=key, state=ObjectState.PENDING, code=None, message="it is being applied")
 
 
-def _of_kept(key: ObjectKey, kept: Keep, failures: Failures) -> ObjectResult:
+def _of_kept(key: ObjectKey, kept: Keep, judge: _Judge) -> ObjectResult:
     match kept.code:
         case KeepCode.IN_PLACE:
-            verdict = _state_of(_as_found, kept.live, kept.cluster, failures) if kept.live is not None else None
+            verdict = judge.as_found(kept.live, kept.cluster) if kept.live is not None else None
             return ObjectResult(
                 key=key,
                 state=ObjectState.IN_PLACE,

@@ -6,7 +6,6 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.model.observations import Verdict
 from gitfleet.observe.fields import (
     AVAILABLE,
-    condition_text,
     conditions_of,
     generation_of,
     integer,
@@ -60,9 +59,6 @@ def job_availability(body: JsonObject) -> Verdict:
     status, conditions = section(body, "status"), conditions_of(body)
     if integer(status, "succeeded") or integer(status, "ready") or is_true(conditions.get("Complete")):
         return AVAILABLE
-    failed = conditions.get("Failed")
-    if failed is not None and is_true(failed):
-        return not_yet(f"the job failed: {condition_text(failed)}")
     return not_yet("no pod has succeeded or is ready")
 
 

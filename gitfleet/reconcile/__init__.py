@@ -74,7 +74,7 @@ def _decide(
     seen_works, rendered = works.render_fleet(known, memo.works, failures, policy)
     removing = rollout.removals(clusters, before.placements, before.inventory, failures)
     operations, planned = apply.plan_fleet(known, seen_works, inputs.observations, removing, memo.plans, failures)
-    seen = observe.Seen.of(seen_works, operations, (), inputs.observations)
+    seen = observe.Seen.of(seen_works, operations, (), inputs.observations, wanted.config.checks)
     (profile, faults), disturbed = schedule.profile_for(wanted.config, plugins), apply.disturbed_by(operations)
     shared = replace(prepare(inputs, clusters, profile, disturbed, memo.shared, failures), kept=kept)
     placements = decide_placements(accepted.placements, seen, shared, memo.placements, failures)
@@ -183,11 +183,11 @@ def settle(
 ) -> tuple[FleetState, tuple[Failure, ...]]:
     """The state after the operations: what the servers returned, what is gone, and the conditions that follow; and
     what could not be settled."""
-    after, failures = decision.after, Failures()
+    after, failures, checks = decision.after, Failures(), decision.inputs.desired.config.checks
     settled = apply.settle_all(after.inventory, operations, outcomes, failures, memo.plans)
     inventory = rollout.release_left(settled, after.clusters, now)
     left_behind = apply.left_behind(after.inventory, inventory, outcomes, decision.inputs.observations)
-    seen = observe.Seen.of(decision.works, operations, outcomes, decision.touched(outcomes))
+    seen = observe.Seen.of(decision.works, operations, outcomes, decision.touched(outcomes), checks)
     owners = rollout.owners_of(after.placements, inventory, failures)
     records: dict[PlacementKey, PlacementRecord] = {}
     for key, old in after.placements.items():

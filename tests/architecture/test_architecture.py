@@ -111,6 +111,7 @@ CACHING: dict[str, str] = {
     "api/reading.py": "by declaration; and keys of objects and placements, at most 4,096 each, that thousands share",
     "api/rules.py": "by declaration",
     "api/writing.py": "by declaration; and bodies of conditions, at most 4,096 of them, that thousands share",
+    "formats/cel.py": "the variables and functions of an expression are always the same; the library is loaded late",
     "formats/kind_fields.py": "the table is taken apart once",
     "formats/quantities.py": "a text means one quantity for ever",
     "formats/times.py": "a text means one moment for ever",

@@ -31,8 +31,12 @@ def ready(status: str = "True", **more: Any) -> dict[str, Any]:
         ({"succeeded": 1}, Verdict(A)),
         ({"conditions": [{"type": "Complete", "status": "True"}]}, Verdict(A)),
         (
-            {"conditions": [{"type": "Failed", "status": "True", "message": "BackoffLimitExceeded"}]},
-            Verdict(N, "the job failed: BackoffLimitExceeded"),
+            {
+                "conditions": [
+                    {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "twice"}
+                ]
+            },
+            Verdict(N, "no pod has succeeded or is ready; BackoffLimitExceeded: twice"),
         ),
         ({"conditions": [{"type": "Failed", "status": "False"}]}, Verdict(N, "no pod has succeeded or is ready")),
     ],
@@ -47,7 +51,7 @@ def test_jobs(status: dict[str, Any], expected: Verdict) -> None:
         ({}, Verdict(U, "it has no Ready condition")),
         ({"conditions": "nonsense"}, Verdict(U, "it has no Ready condition")),
         ({"conditions": [ready()]}, Verdict(A)),
-        ({"conditions": [ready("False", message="no disk")]}, Verdict(N, "it is not Ready: no disk")),
+        ({"conditions": [ready("False", message="no disk")]}, Verdict(N, "it is not Ready: R: no disk")),
         ({"conditions": [ready("Unknown")]}, Verdict(N, "it is not Ready: R")),
         ({"conditions": [ready(observedGeneration=2)]}, Verdict(A)),
         ({"conditions": [ready(observedGeneration=1)]}, Verdict(N, "its Ready condition is of an older generation")),
@@ -66,9 +70,9 @@ def test_jobs(status: dict[str, Any], expected: Verdict) -> None:
         ({"conditions": [{"type": "Reconciling", "status": "False"}]}, Verdict(A)),
         ({"observedGeneration": 2, "conditions": [ready()]}, Verdict(A)),
         ({"conditions": [ready("False", reason="")]}, Verdict(N, "it is not Ready: no reason given")),
-        ({"conditions": [ready("False", message="  no disk\n")]}, Verdict(N, "it is not Ready: no disk")),
-        ({"conditions": [ready("False", message="x" * 256)]}, Verdict(N, "it is not Ready: " + "x" * 256)),
-        ({"conditions": [ready("False", message="x" * 257)]}, Verdict(N, "it is not Ready: " + "x" * 255 + "…")),
+        ({"conditions": [ready("False", message="  no disk\n")]}, Verdict(N, "it is not Ready: R: no disk")),
+        ({"conditions": [ready("False", message="x" * 253)]}, Verdict(N, "it is not Ready: R: " + "x" * 253)),
+        ({"conditions": [ready("False", message="x" * 254)]}, Verdict(N, "it is not Ready: R: " + "x" * 252 + "…")),
     ],
 )
 def test_custom_kinds_by_kstatus(status: dict[str, Any], expected: Verdict) -> None:

@@ -1,0 +1,235 @@
+"""Expressions of the Common Expression Language (CEL) over one Kubernetes object, with bounded work.
+
+They stand in a repository that is not trusted. The library bounds how deep an expression is (32) and how many entries
+of lists and maps an evaluation visits (10,000), but not what is done for each. So every value must be a part of the
+object or a constant (no `+`, no `map`, no lists but of constants), regular expressions are left out, and what is
+compared is bounded by the size of the object (decision record 0022).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+from gitfleet.formats.near_names import did_you_mean
+
+_LONGEST: Final = 2000
+SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": _LONGEST}
+"""What the JSON Schema says of an expression."""
+_REFUSED: Final = "is no CEL expression for a health check"
+_WHOLE: Final = "self"
+_PARTS: Final = ("apiVersion", "kind", "metadata", "spec", "status", "data")
+_LOOPS: Final = frozenset({"all", "exists", "exists_one", "filter"})
+_CALLS: Final = _LOOPS | {
+    "has", "size", "contains", "startsWith", "endsWith",
+    "bool", "double", "duration", "int", "string", "timestamp", "uint",
+}  # fmt: skip
+_DEEPEST_LOOP: Final = 2
+_MOST_VISITS: Final = 10_000
+"""The library ends an evaluation that visits more."""
+_LONGEST_FILTERED: Final = 1000
+"""The library filters in quadratic time."""
+_MOST_WORK: Final = 50_000_000
+"""Comparisons and calls, times the entries that they are made for, times the characters that each may meet: at most
+about half a second."""
+_TOKEN: Final = re.compile(
+    r"""\s+ | //[^\n]*
+    | (?P<text>'(?:\\.|[^'\\\r\n])*' | "(?:\\.|[^"\\\r\n])*")
+    | (?P<number>[0-9]\w*)
+    | (?P<name>[A-Za-z_]\w*)
+    | (?P<sign>&& | \|\| | [=!<>]= | [-!<>?:.,()*/%\[\]])""",
+    re.VERBOSE | re.ASCII,
+)
+
+
+class CannotEvaluate(Exception):
+    """An expression has no answer for an object; half a sentence says why, and repeats no value of the object."""
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression that is true or false of an object; made by `read_expression` alone."""
+
+    source: str
+    _names: frozenset[str] = field(compare=False, repr=False)
+    _calls: Sequence[str] = field(compare=False, repr=False)
+    _depth: int = field(compare=False, repr=False)
+    _program: Any = field(compare=False, repr=False)
+
+    def holds(self, body: Mapping[str, Any]) -> bool:
+        """Whether it is true of an object; CannotEvaluate when the object is not as it expects."""
+        metadata = body.get("metadata")
+        if isinstance(metadata, Mapping):
+            body = {**body, "metadata": {name: value for name, value in metadata.items() if name != "managedFields"}}
+        known = {**body, _WHOLE: body}
+        seen: dict[str, Any] = {
+            name: known[name] for name in (*_PARTS, _WHOLE) if name in self._names and name in known
+        }
+        self._check_work(seen)
+        try:
+            result = self._program.eval(data=seen)
+            kind, value = result.type().name(), result.plain_value()
+        except (RuntimeError, TypeError, ValueError, MemoryError) as error:
+            kind, value = "ERROR", error
+        if kind == "BOOL":
+            return bool(value)
+        raise CannotEvaluate(self._why(str(value)) if kind == "ERROR" else "it gives neither true nor false")
+
+    def _check_work(self, seen: Mapping[str, Any]) -> None:
+        size, longest = _extent(seen)
+        longest = max(longest, self.source.count(",") + 1)
+        visits = min(_MOST_VISITS, longest**self._depth)
+        if len(self._calls) * visits * (size + len(self.source)) > _MOST_WORK:
+            raise CannotEvaluate("it compares too much of so large an object")
+        if "filter" in self._calls and longest > _LONGEST_FILTERED:
+            raise CannotEvaluate(
+                f"it filters, and the object has a list or map of more than {_LONGEST_FILTERED} entries"
+            )
+
+    def _why(self, message: str) -> str:
+        if missing := re.search(r'(?:Key not found in map : |No value with name )"(.*?)"', message):
+            known = missing[1] in self._names
+            return f"there is no field {missing[1]}" if known else "a field that it looks up is not there"
+        if "No matching overload" in message:
+            return "a field has another type than it expects"
+        if "budget exceeded" in message:
+            return f"it visits more than {_MOST_VISITS} entries of lists"
+        plain = message.partition(": ")[2].splitlines()[:1]
+        return plain[0] if plain and not set("'\"") & set(plain[0]) else "a field has a value that it cannot use"
+
+
+def read_expression(source: object) -> Expression:
+    """The expression of a text; ValueError with a sentence that says where it is wrong and what to do."""
+    if not isinstance(source, str) or not 0 < len(source) <= _LONGEST:
+        raise ValueError(f"must be a CEL expression of 1 to {_LONGEST} characters, in quotes; correct it")
+    tokens = list(_tokens(source))
+    _check_values(source, tokens)
+    calls = [one.text for one, other in pairwise(tokens) if one.kind == "name" and other.text == "("]
+    return Expression(
+        source,
+        _names=frozenset(token.text.strip("'\"") for token in tokens if token.kind in ("name", "text")),
+        _calls=(*calls, *(token.text for token in tokens if token.text in ("==", "!=", "in"))),
+        _depth=_depth_of(source, tokens),
+        _program=_compiled(source),
+    )
+
+
+def _tokens(source: str) -> Iterator[_Token]:
+    """The tokens that health checks may have, as CEL divides the text."""
+    start, before = 0, _Token("", "", -1, -1)
+    while start < len(source):
+        found = _TOKEN.match(source, start)
+        if found is None:
+            raise _wrong(
+                source, start, "no health check takes this sign (nor +, { and regular expressions); leave it out"
+            )
+        if found.lastgroup == "text" and before.end == start and before.kind != "sign":
+            raise _wrong(source, start, "a text has a prefix or three quotes; write it in single quotes")
+        if found.lastgroup is not None:
+            before = _Token(found.lastgroup, found[0], start, found.end())
+            yield before
+        start = found.end()
+
+
+def _check_values(source: str, tokens: Sequence[_Token]) -> None:
+    """Every value is a part of the object or a constant, and no search is for more than a constant."""
+    in_list = False
+    for before, token in pairwise((_Token("sign", "", 0, 0), *tokens)):
+        if in_list and not (
+            token.kind in ("text", "number") or token.text in ("true", "false", "null", ",", "-", ".", "]")
+        ):
+            raise _wrong(source, token.start, "a list has more than constants; compare the values one by one")
+        if token.text == "[":
+            in_list = before.text == "in" or (before.kind == "sign" and before.text not in (")", "]"))
+        elif token.text == "]":
+            in_list = False
+    for called, opened, first, closed in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
+        if (called.text, opened.text) == ("contains", "(") and (first.kind != "text" or closed.text != ")"):
+            raise _wrong(source, first.start, "contains() needs a text in quotes; write what it looks for")
+
+
+def _depth_of(source: str, tokens: Sequence[_Token]) -> int:
+    """How deep loops stand in each other; every call is of a function that health checks have."""
+    opened: list[bool] = []
+    deepest = 0
+    for before, token in pairwise((_Token("sign", "", 0, 0), *tokens)):
+        if token.text == "(":
+            called = before.text if before.kind == "name" and before.text != "in" else ""
+            if called and called not in _CALLS:
+                known = did_you_mean(called, _CALLS, f"use one of {', '.join(sorted(_CALLS))}")
+                raise _wrong(source, before.start, f"health checks have no such function; {known}")
+            opened.append(called in _LOOPS)
+            deepest = max(deepest, sum(opened))
+            if deepest > _DEEPEST_LOOP:
+                raise _wrong(
+                    source, before.start, f"it has more than {_DEEPEST_LOOP} loops in each other; take one out"
+                )
+        elif token.text == ")" and opened:
+            opened.pop()
+    return deepest
+
+
+@cache
+def _environment() -> Any:
+    """What the variables are; the same for all expressions. The library is loaded here: most fleets do not need it."""
+    from cel_expr_python import cel
+
+    return cel.NewEnv(variables=dict.fromkeys((*_PARTS, _WHOLE), cel.Type.DYN))
+
+
+def _compiled(source: str) -> Any:
+    try:
+        program = _environment().compile(source)
+        given = program.return_type().name()
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise ValueError(_refusal(str(error))) from None
+    if given not in ("BOOL", "DYN"):
+        raise ValueError(f"{_REFUSED}: it gives {given.lower()} and not true or false; compare it with something")
+    return program
+
+
+def _refusal(message: str) -> str:
+    """The library's first complaint in a sentence that does not repeat the expression."""
+    found = re.search(r"ERROR: <input>:(\d+):(\d+): ([^\n]*)", message)
+    if found is None:
+        what = "it is nested too deeply; simplify it" if "recursion" in message else "it cannot be compiled; correct it"
+        return f"{_REFUSED}: {what}"
+    line, column, text = found.groups()
+    where = f"{_REFUSED}, at line {line}, column {column}"
+    if name := re.search(r"undeclared reference to '([^'.]*)", text):
+        known = did_you_mean(name[1], (*_PARTS, _WHOLE), f"write {_WHOLE}.NAME for what is not {', '.join(_PARTS)}")
+        return f"{where}: there is no variable of this name; {known}"
+    if operands := re.search(r"no matching overload for '.*?' applied to '(\(.*\))'", text):
+        return f"{where}: nothing can be done with {operands[1]}; convert one of them"
+    return f"{where}: this is not as CEL has it; correct it"
+
+
+def _wrong(source: str, start: int, what: str) -> ValueError:
+    line, column = source.count("\n", 0, start) + 1, start - source.rfind("\n", 0, start)
+    return ValueError(f"{_REFUSED}, at line {line}, column {column}: {what}")
+
+
+def _extent(value: object) -> tuple[int, int]:
+    """How many characters a value has, about, and how many entries its longest list or map."""
+    size, longest, rest = 0, 0, [value]
+    while rest:
+        one = rest.pop()
+        if isinstance(one, Mapping):
+            size += sum(map(len, one))
+            rest += one.values()
+        elif isinstance(one, list):
+            rest += one
+        size += len(one) if isinstance(one, str) else 4
+        longest = max(longest, len(one)) if isinstance(one, Mapping | list) else longest
+    return size, longest

@@ -1,0 +1,211 @@
+"""CEL expressions of health checks: what they say of Kubernetes objects, and what is refused before it can cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitfleet.formats.cel import CannotEvaluate, read_expression
+
+DATABASE: dict[str, Any] = {
+    "apiVersion": "example.com/v1",
+    "kind": "Database",
+    "metadata": {"name": "db", "generation": 3, "labels": {"app.kubernetes.io/name": "db"}, "managedFields": [{}]},
+    "spec": {"replicas": 3, "ratio": 0.5},
+    "status": {
+        "observedGeneration": 3,
+        "phase": "Ready",
+        "replicas": 3,
+        "load": 4.0,
+        "nothing": None,
+        "password": "hunter2",
+        "since": "2026-01-01T00:00:00Z",
+        "conditions": [{"type": "Ready", "status": "True"}, {"type": "Stalled", "status": "False"}],
+    },
+    "backends": ["a", "b"],
+}
+NO_FIELD = "there is no field {}".format
+WRONG_TYPE = "a field has another type than it expects"
+
+
+def answer(source: str, body: dict[str, Any] = DATABASE) -> bool | str:
+    """What an expression says of an object, or why it cannot be read or evaluated."""
+    try:
+        return read_expression(source).holds(body)
+    except (ValueError, CannotEvaluate) as error:
+        return str(error)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("status.phase == 'Ready'", True),
+        ("status.phase == 'Failed'", False),
+        ('status.phase.startsWith("Re") && status.phase.endsWith("dy") && status.phase.contains("ad")', True),
+        ("status.replicas == spec.replicas && metadata.generation == status.observedGeneration", True),
+        ("status.conditions.filter(e, e.type == 'Ready').all(e, e.status == 'True')", True),
+        ("status.conditions.exists(e, e.type == 'Ready' && e.status == 'True')", True),
+        ("status.conditions.exists(e, e.missing == 'x' || e.type == 'Ready')", True),
+        ("status.conditions.exists_one(e, e.status == 'True')", True),
+        ("status.conditions.all(e, e.status in ['True', 'False'])", True),
+        ("status.conditions[0].type == 'Ready' // the first one\n && true", True),
+        ("status.load == 4 && status.replicas == 3.0 && status.load > 3", True),
+        ("spec.ratio * 2.0 == 1.0 && spec.replicas - 1 == 2 && spec.replicas % 2 == 1", True),
+        ("status.nothing == null", True),
+        ("status.phase == 3", False),
+        ("has(status.phase) && !has(status.missing)", True),
+        ("!has(status.missing) || status.missing.deeper", True),
+        ("status.missing == 1 || true", True),
+        ("has(self.status) && !has(self.other) && size(self.backends) == 2", True),
+        ("'app.kubernetes.io/name' in metadata.labels && metadata.labels['app.kubernetes.io/name'] == 'db'", True),
+        ("kind == 'Database' && apiVersion == 'example.com/v1'", True),
+        ("timestamp(status.since) < timestamp('2027-01-01T00:00:00Z')", True),
+        ("has(metadata.managedFields)", False),
+        ("'\\u00e9'.size() == 1", True),
+        ("status.phase", "it gives neither true nor false"),
+        ("status.missing == 1", NO_FIELD("missing")),
+        ("has(status.missing.deeper)", NO_FIELD("missing")),
+        ("data.phase == 'Ready'", NO_FIELD("data")),
+        ("metadata.labels[status.password] == 'x'", "a field that it looks up is not there"),
+        ("status.phase > 3", WRONG_TYPE),
+        ("status.phase && true", WRONG_TYPE),
+        ("status.phase.exists(e, e == 'R')", WRONG_TYPE),
+        ("status.nothing.deeper == 1", "Applying SELECT to non-message type"),
+        ("status.conditions[5].type == 'Ready'", "Index error: index=5 size=2"),
+        ("spec.replicas / 0 == 1", "divide by zero"),
+        ("int(status.password) == 1", "cannot convert string to int"),
+        ("9223372036854775807 * spec.replicas > 0", "integer overflow"),
+    ],
+)
+def test_what_an_expression_says_of_an_object(source: str, expected: bool | str) -> None:
+    assert answer(source) == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"status": None}, {"status": "x"}, {"status": []}, {"metadata": 3, "status": {"phase": 2**70}}],
+)
+def test_an_object_of_another_shape_is_no_crash(body: dict[str, Any]) -> None:
+    said = {answer(source, body) for source in ("status.phase == 'x'", "self.status.phase == 'x'")}
+    assert said and all(isinstance(one, str) for one in said)
+
+
+LONG = "must be a CEL expression of 1 to 2000 characters, in quotes; correct it"
+
+
+def refused(column: int, what: str, line: int = 1) -> str:
+    return f"is no CEL expression for a health check, at line {line}, column {column}: {what}"
+
+
+SIGN = "no health check takes this sign (nor +, { and regular expressions); leave it out"
+CONSTANTS = "a list has more than constants; compare the values one by one"
+PREFIX = "a text has a prefix or three quotes; write it in single quotes"
+NO_CEL = "this is not as CEL has it; correct it"
+FUNCTIONS = (
+    "health checks have no such function; use one of all, bool, contains, double, duration, endsWith, exists, "
+    "exists_one, filter, has, int, size, startsWith, string, timestamp, uint"
+)
+DEEP = "is no CEL expression for a health check: it is nested too deeply; simplify it"
+SEARCH = "contains() needs a text in quotes; write what it looks for"
+LOOPS = "it has more than 2 loops in each other; take one out"
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ("", LONG),
+        ("true" + " " * 1997, LONG),
+        ("   ", refused(4, NO_CEL)),
+        ("status.phase = 'Ready'", refused(14, SIGN)),
+        ("status.phase ==\n  ", refused(3, NO_CEL, line=2)),
+        ("status.phase == 'Ready", refused(17, SIGN)),
+        ("stats.phase == 'Ready'", refused(6, "there is no variable of this name; did you mean status?")),
+        ("backends == 1", refused(1, "there is no variable of this name; write self.NAME for what is not apiVersion, "
+                                     "kind, metadata, spec, status, data")),
+        ("1 == 'a'", refused(3, "nothing can be done with (int, string); convert one of them")),
+        ("3", "is no CEL expression for a health check: it gives int and not true or false; compare it with something"),
+        ("99999999999999999999999 > 1", refused(1, NO_CEL)),
+        ("status.phase == '\ud800'", "is no CEL expression for a health check: it cannot be compiled; correct it"),
+        # What could grow, search for long, read files, or run something.
+        ("status.a + status.a == 'aa'", refused(10, SIGN)),
+        ("{'a': 1}.a == 1", refused(1, SIGN)),
+        ("google.protobuf.Struct{} == self", refused(23, SIGN)),
+        ("status.l.map(x, x) == []", refused(10, FUNCTIONS)),
+        ("status.l.exist(x, x)", refused(10, "health checks have no such function; did you mean exists?")),
+        ("status.a.matches('^(a+)+$')", refused(10, FUNCTIONS)),
+        ("timestamp(status.since).getHours('../../etc/passwd') == 1", refused(25, FUNCTIONS)),
+        ("__import__('os').system('id') == 0", refused(1, FUNCTIONS)),
+        ("[[self, self]].all(a, a == a)", refused(2, CONSTANTS)),
+        ("[status.a].exists(a, a == status.a)", refused(2, CONSTANTS)),
+        ("status.a in [1, 2, status.b]", refused(20, CONSTANTS)),
+        ("status.a.contains(status.b)", refused(19, SEARCH)),
+        ("status.a.contains('x' == 'x' ? status.b : '')", refused(19, SEARCH)),
+        ("status.l.all(a, status.l.all(b, status.l.all(c, a == b)))", refused(42, LOOPS)),
+        # What would hide signs from the reading before the compiler.
+        (r"status.a == r'\' || status.b == r'\'", refused(14, PREFIX)),
+        ("status.a == b'x'", refused(14, PREFIX)),
+        ("status.a == '''x'''", refused(15, PREFIX)),
+        ("status.`a` == 1", refused(8, SIGN)),
+        ("status.a\u00a0== 1", refused(9, SIGN)),
+        # Depth.
+        ("(" * 100 + "true" + ")" * 100, DEEP),
+        ("status" + ".a" * 500 + " == 1", DEEP),
+        ("[" * 500 + "]" * 500 + " == []", refused(2, CONSTANTS)),
+    ],
+)  # fmt: skip
+def test_what_is_refused_before_it_is_evaluated(source: str, sentence: str) -> None:
+    assert answer(source) == sentence
+
+
+@pytest.mark.parametrize("source", [None, 3, True, ["status.phase"], {"a": 1}])
+def test_what_is_no_text(source: object) -> None:
+    with pytest.raises(ValueError, match="in quotes"):
+        read_expression(source)
+
+
+TOO_LARGE = "it compares too much of so large an object"
+ENTRIES = {"status": {"l": list(range(900)), "phase": "Ready"}}
+LARGE = {"status": {"l": list(range(1001)), "text": "a" * 1_000_000, "map": {f"k{n}": n for n in range(20_000)}}}
+
+
+@pytest.mark.parametrize(
+    ("source", "body", "expected"),
+    [
+        ("status.l.all(x, x >= 0)", ENTRIES, True),
+        ("status.l.filter(x, x >= 0) == status.l", ENTRIES, True),
+        ("status.l.all(x, status.l.all(y, y >= 0))", {"status": {"l": list(range(150))}},
+         "it visits more than 10000 entries of lists"),
+        ("status.l.all(x, status.l.exists(y, x == y))", ENTRIES, TOO_LARGE),
+        ("status.l.all(x, status == status)", LARGE, TOO_LARGE),
+        (" && ".join(["status == status"] * 60), LARGE, TOO_LARGE),
+        ("[" + "7, " * 600 + "7].all(x, status == status)", {"status": {"text": "a" * 60_000}}, TOO_LARGE),
+        ("size(status.text) == 1000000", LARGE, True),
+        ("status.text.contains('b')", LARGE, False),
+        ("size(status.l.filter(x, x > 0)) == 1000", {"status": {"l": [1] * 1001}},
+         "it filters, and the object has a list or map of more than 1000 entries"),
+        ("kind == 'Database'", {"kind": "Database", **LARGE}, True),
+    ],
+)  # fmt: skip
+def test_the_work_of_an_evaluation_has_an_end(source: str, body: dict[str, Any], expected: bool | str) -> None:
+    assert answer(source, body) == expected
+
+
+def test_expressions_are_equal_by_their_text() -> None:
+    one, other = read_expression("status.a == 1"), read_expression("status.a == 1")
+    assert (one == other, one == read_expression("status.a == 2"), hash(one) == hash(other)) == (True, False, True)
+    assert repr(one) == "Expression(source='status.a == 1')"
+
+
+SNIPPETS = st.sampled_from([
+    "status", ".phase", "self", "'a'", '"', "'", "\\", "r", "b", "(", ")", "[", "]", ".all(x, ", ".contains(", "==",
+    " in ", "1", "-", "!", "&&", " ? ", " : ", ",", "//", "\n", "+", "{", "}", "`", "true", ".filter(x, x)", "1e9", "é",
+])  # fmt: skip
+
+
+@given(st.one_of(st.text(max_size=60), st.lists(SNIPPETS, max_size=25).map("".join)))
+def test_any_text_is_read_or_refused_in_a_sentence(source: str) -> None:
+    said = answer(source)
+    assert isinstance(said, bool) or (said and "\n" not in said)

@@ -1,0 +1,139 @@
+"""Availability by the fleet's own health checks: before gitfleet's rules, in the order of Flux's RFC 0009."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gitfleet.api.fleet import FleetConfig, HealthCheck
+from gitfleet.api.objects import GroupKind
+from gitfleet.formats.cel import read_expression
+from gitfleet.model.failures import Failures
+from gitfleet.model.observations import LiveObject, Verdict
+from gitfleet.observe import Seen, availability_of
+from gitfleet.observe.checks import Checks
+from gitfleet.observe.results import results_of
+from tests.observe.test_availability import A, N, U, body, ready
+from tests.observe.test_bindings import CM, create, done_by_cluster, kept, manifest, work
+from tests.observe.test_fleet import UP, record
+
+AVAILABLE, FAILED = "status.phase == 'Ready'", "status.phase in ['Error', 'Lost']"
+SAYS = "its health check says that it {}".format
+NO_READY = "it is not Ready: NoDisk"
+
+
+def check(kind: str, available: str | None = AVAILABLE, failed: str | None = FAILED) -> Checks:
+    group, _, name = kind.rpartition("/")
+    read = {"available": available, "failed": failed}
+    found = HealthCheck(
+        group=group, kind=name, **{field: read_expression(text) for field, text in read.items() if text is not None}
+    )
+    return FleetConfig(health_checks=(found,)).checks
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ({"phase": "Ready"}, Verdict(A)),
+        ({"phase": "Ready", "observedGeneration": 2}, Verdict(A)),
+        ({"phase": "Ready", "observedGeneration": "1"}, Verdict(A)),
+        (
+            {"phase": "Ready", "observedGeneration": 1},
+            Verdict(N, "its controller has not observed the latest spec yet"),
+        ),
+        ({"phase": "Ready", "conditions": [ready("False")]}, Verdict(A)),
+        ({"phase": "Building"}, Verdict(N, SAYS("is not available"))),
+        (
+            {"phase": "Building", "conditions": [ready("False", reason="NoDisk")]},
+            Verdict(N, SAYS(f"is not available; {NO_READY}")),
+        ),
+        ({"phase": "Error"}, Verdict(N, SAYS("has failed"))),
+        (
+            {"phase": "Error", "conditions": [ready("False", reason="NoDisk")]},
+            Verdict(N, SAYS(f"has failed; {NO_READY}")),
+        ),
+        ({}, Verdict(N, "`failed` of its health check cannot be evaluated: there is no field phase")),
+    ],
+)
+def test_the_order_of_the_questions(status: dict[str, Any], expected: Verdict) -> None:
+    assert availability_of(body("example.com/v1/Foo", status), check("example.com/Foo")) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "checks", "status", "expected"),
+    [
+        (
+            "example.com/v1/Foo",
+            check("example.com/Foo", failed=None),
+            {},
+            Verdict(N, "`available` of its health check cannot be evaluated: there is no field phase"),
+        ),
+        (
+            "example.com/v1/Foo",
+            check("example.com/Foo", available=None),
+            {"phase": "Ready"},
+            Verdict(U, "it has no Ready condition"),
+        ),
+        (
+            "example.com/v1/Foo",
+            check("example.com/Foo", available=None),
+            {"phase": "Lost"},
+            Verdict(N, SAYS("has failed")),
+        ),
+        ("example.com/v1/Foo", check("example.com/Bar"), {"phase": "Lost"}, Verdict(U, "it has no Ready condition")),
+        ("example.com/v1/Foo", check("example.org/Foo"), {"phase": "Lost"}, Verdict(U, "it has no Ready condition")),
+        (
+            "apps/v1/Deployment",
+            check("apps/Deployment", "status.readyReplicas >= 1", None),
+            {"readyReplicas": 1},
+            Verdict(A),
+        ),
+        ("v1/ConfigMap", check("ConfigMap", "has(self.data)", None), {}, Verdict(N, SAYS("is not available"))),
+        ("v1/Pod", check("Pod", "status.phase == 'Running'", None), {"phase": "Running"}, Verdict(A)),
+        (
+            "v1/Pod",
+            check("Pod", "status.phase == 'Running'", None),
+            {"phase": "Failed", "reason": "Evicted"},
+            Verdict(N, SAYS("is not available; Evicted")),
+        ),
+    ],
+)
+def test_which_objects_it_decides(kind: str, checks: Checks, status: dict[str, Any], expected: Verdict) -> None:
+    assert availability_of(body(kind, status), checks) == expected
+
+
+FOO = manifest("example.com/v1/Foo", "x")
+JUST = Verdict(N, "it was only just applied")
+
+
+@pytest.mark.parametrize(
+    ("status", "after_apply", "as_found"),
+    [
+        ({"phase": "Ready"}, JUST, Verdict(A)),
+        ({"phase": "Ready", "observedGeneration": 1}, Verdict(A), Verdict(A)),
+        ({"phase": "Error"}, Verdict(N, SAYS("has failed")), Verdict(N, SAYS("has failed"))),
+    ],
+)
+def test_a_status_that_may_be_older_than_the_apply_does_not_count(
+    status: dict[str, Any], after_apply: Verdict, as_found: Verdict
+) -> None:
+    """Decision D24, in built-in kinds too."""
+    for wanted, checks in ((FOO, check("example.com/Foo")), (CM, check("ConfigMap"))):
+        live = LiveObject(wanted.key, {**wanted.body, "metadata": {"generation": 1}, "status": status})
+        applied = replace(done_by_cluster(create(wanted)), live=live)
+        (first,) = results_of(work(wanted), [create(wanted)], [applied], Failures(), checks)
+        (next_one,) = results_of(work(wanted), [kept(wanted, live=live)], [], Failures(), checks)
+        assert (first.verdict, next_one.verdict) == (after_apply, as_found)
+
+
+def test_another_check_is_another_observation() -> None:
+    """So that a placement that nothing else changed for is observed again."""
+    without = Seen.of({}, [], [], UP)
+    one, same, other = (
+        Seen.of({}, [], [], UP, check("example.com/Foo", available=text)) for text in ("true", "true", "false")
+    )
+    equal = [one.equals_for(record(), seen) for seen in (same, other, without)]
+    assert equal == [True, False, False]
+    assert GroupKind("example.com", "Foo") in one.checks
