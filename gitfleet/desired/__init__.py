@@ -9,6 +9,7 @@ Nothing past this package sees raw YAML of ours (payload bodies excepted: they a
     is_read(path, mode), wanted_paths(paths, ...)  which entries of a tree are parsed, and which are considered at all
     cache_key(path, blob)                          under which a parsed file is kept on disk
     manifests_of(path, blob, parsed)               the payload of one file
+    placement_update_breaks(old, new, unfinished)  what of a placement may not change
 
 `read_desired` takes `DesiredRequest(commit, files, before, held, changed, accepted, contents, built)`:
     files      {path: SourceFile(mode, blob id, size, parsed: ParsedFile | None)} of the commit (parsed None:
@@ -41,6 +42,7 @@ from gitfleet.desired.paths import (
 from gitfleet.desired.readings import FileReading, read_file
 from gitfleet.desired.request import DesiredRequest, HeldVersion, SourceFile
 from gitfleet.desired.tree import read_desired
+from gitfleet.desired.updates import placement_update_breaks
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.limits import MAX_FILE_BYTES
 from gitfleet.formats.yaml_reader import PARSER_VERSION, ParsedFile, parse_documents
@@ -60,6 +62,7 @@ __all__ = [
     "kustomize_folders",
     "manifests_of",
     "parse_file",
+    "placement_update_breaks",
     "read_desired",
     "read_file",
     "read_paths",

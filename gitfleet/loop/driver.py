@@ -161,7 +161,7 @@ class Driver:
         self.checkpoint("decided")
         try:
             state_head = heads.get(self.branches.state)
-            intent = self.publish(inputs.before, decision.after, state_head, inputs.desired, "intent")
+            intent = self.publish(inputs.before, decision.after, state_head, decision.inputs, "intent")
             head = intent.head
             decision, operations = reconcile.withhold(decision, operations, intent.state, intent.failures)
             pushed = self.clock.monotonic() if head != state_head else None
@@ -173,7 +173,7 @@ class Driver:
             self._emit(status.events_of_outcomes, outcomes, decision.after)
             settled, failures = reconcile.settle(decision, operations, outcomes, self.clock.now(), self.memo)
             self._report(failures)
-            report = self.publish(decision.after, settled, head, inputs.desired, "report")
+            report = self.publish(decision.after, settled, head, inputs, "report")
             self._repeats.forget(failure.subject for failure in (*failures, *report.failures))
             after = report.state
             self.checkpoint("reported")
@@ -307,15 +307,13 @@ class Driver:
         self._report(decided.failures)
         return decided, operations
 
-    def publish(
-        self, before: FleetState, after: FleetState, head: str | None, wanted: Desired, phase: str
-    ) -> Published:
+    def publish(self, before: FleetState, after: FleetState, head: str | None, inputs: Inputs, phase: str) -> Published:
         """Push `after` if the head is the one that was read; what cannot be written stays, as an intent says."""
         composed = state_commit(
             Publication(
                 before=before,
                 after=after,
-                wanted=wanted,
+                inputs=inputs,
                 branch=self.branches.state,
                 head=head,
                 phase=phase,

@@ -8,11 +8,12 @@ from datetime import datetime
 from typing import Final
 
 from gitfleet import status, views
-from gitfleet.model.desired import Desired
+from gitfleet.model.decisions import Inputs
 from gitfleet.model.events import Event
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.state import FleetState, UnusableHead
 from gitfleet.ports.repos import BranchChange, TreeEntry
+from gitfleet.reconcile import renamed
 from gitfleet.state import README_FILE, StateChange, compose_state
 
 _PLAIN: Final = ("100644", "100755")
@@ -21,11 +22,11 @@ _PLAIN: Final = ("100644", "100755")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
     """What is to be published: `after` in the place of `before`, which stands at `head` of a branch. `phase` is
-    intent or report."""
+    intent or report; `inputs` are those that it was decided with, for a report without renamed placements."""
 
     before: FleetState
     after: FleetState
-    wanted: Desired
+    inputs: Inputs
     branch: str
     head: str | None
     phase: str
@@ -47,15 +48,18 @@ class StateCommit:
 
 
 def state_commit(asked: Publication) -> StateCommit:
-    """The commit of a publication. An intent says in a fault what could not be written."""
-    failures = Failures()
+    """The commit of a publication. An intent says in a fault what could not be written; a renamed placement is written
+    under its new name alone, or else as it was."""
+    failures, wanted, names = Failures(), asked.inputs.desired, asked.inputs.renamed
     change = _composed(asked, asked.after, failures)
     if failures.found and asked.phase == "intent":
-        faults = (*asked.after.faults, *status.faults_of(failures, FleetState(), asked.wanted))
-        change = _composed(asked, replace(asked.after, faults=faults), failures)
+        after = renamed.with_former_names(asked.after, asked.before, names, change.state)
+        faults = (*after.faults, *status.faults_of(failures, FleetState(), wanted))
+        change = _composed(asked, replace(after, faults=faults), failures)
+        names = {key: was for key, was in names.items() if key in change.state.placements}
     if change.empty:
         return StateCommit(state=change.state, failures=failures.found)
-    events = status.emit_events(asked.before, change.state, failures)
+    events = status.emit_events(asked.before, change.state, failures, names)
     page = Subject("File", README_FILE)
     readme = failures.contain(page, None, views.readme_text, change.state, now=asked.now, branches=asked.branches)
     subject, body = status.commit_message(events, failures)
@@ -64,7 +68,7 @@ def state_commit(asked: Publication) -> StateCommit:
         expected=asked.head,
         subject=subject,
         body=body,
-        trailers=(("Gitfleet-Commit", asked.wanted.commit), ("Gitfleet-Phase", asked.phase)),
+        trailers=(("Gitfleet-Commit", wanted.commit), ("Gitfleet-Phase", asked.phase)),
         when=asked.now,
         write={**change.write, **({README_FILE: readme.encode()} if readme is not None else {})},
         link={path: TreeEntry("100644", blob) for path, blob in change.link.items()},

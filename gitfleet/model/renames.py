@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.placements import PlacementKey
@@ -41,21 +40,3 @@ def _binding(binding: Binding, was: PlacementKey, key: PlacementKey, names: Mapp
         resource_snapshot=None if wanted is None else named(wanted),
         applied_snapshot=None if applied is None else named(applied),
     )
-
-
-def renamed_between(
-    before: Mapping[PlacementKey, PlacementRecord], after: Mapping[PlacementKey, PlacementRecord]
-) -> dict[PlacementKey, PlacementKey]:
-    """The placements that have the record of another one: by their name, what they were called. A snapshot shows it,
-    taken at the same moment from the same commit, with the same number and content."""
-    gone = {mark: key for key, record in before.items() if key not in after for mark in _marks(record)}
-    found: dict[PlacementKey, PlacementKey] = {}
-    for key in after.keys() - before.keys() if gone else ():
-        was = {gone[mark] for mark in _marks(after[key]) if mark in gone}
-        if was:
-            found[key] = min(was)
-    return found
-
-
-def _marks(record: PlacementRecord) -> list[tuple[int, str, str, datetime]]:
-    return [(one.index, one.hash, one.commit, one.created) for one in record.resource_snapshots]

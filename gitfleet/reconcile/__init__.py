@@ -31,7 +31,7 @@ from gitfleet.reconcile.holds import decide_with_holds
 from gitfleet.reconcile.pins import pin_warnings
 from gitfleet.reconcile.placements import PlacementsMemo, decide_placements, settle_placement
 from gitfleet.reconcile.quarantines import with_quarantines
-from gitfleet.reconcile.renamed import with_renamed
+from gitfleet.reconcile.renamed import with_former_names, with_renamed
 from gitfleet.reconcile.run_approvals import uncounted
 from gitfleet.reconcile.runs import with_runs
 from gitfleet.reconcile.shared import Shared, SharedMemo, prepare, with_settings
@@ -162,8 +162,8 @@ def withhold(
     if published is decision.after:
         return decision, operations
     placements = _differing(decision.after.placements, published.placements)
-    clusters = _differing(decision.after.clusters, published.clusters)
-    clusters |= _differing(decision.after.inventory, published.inventory)
+    intended = with_former_names(decision.after, published, decision.inputs.renamed, published)
+    clusters = _differing(intended.clusters, published.clusters) | _differing(intended.inventory, published.inventory)
     works = {
         name: tuple(work for work in found if work.placement not in placements)
         for name, found in decision.works.items()
@@ -175,7 +175,7 @@ def withhold(
 
 
 def _differing(one: Mapping[K, object], other: Mapping[K, object]) -> set[K]:
-    return {key for key in {*one, *other} if one.get(key) is not other.get(key)}
+    return {key for key in {*one, *other} if one.get(key) != other.get(key)}
 
 
 def settle(

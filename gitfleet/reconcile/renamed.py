@@ -1,14 +1,15 @@
 """A placement that a commit only renames keeps its clusters, snapshots, budgets and gates (decision record 0021).
 
-with_renamed   the inputs in which it has its new name already, or, while something names the old one, still that
+with_renamed        the inputs in which it has its new name already, or, while something names the old one, still that
+with_former_names   the state in which those have their old names again that could not be written under their new ones
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from gitfleet import rollout, works
+from gitfleet import desired, rollout, works
 from gitfleet.api.conditions import Status
 from gitfleet.api.faults import Fault
 from gitfleet.api.inventory import InventoryEntry
@@ -16,30 +17,42 @@ from gitfleet.api.overrides import Override
 from gitfleet.api.pins import Pin
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.quarantines import Quarantine, quarantine_name
+from gitfleet.api.sentences import dotted
 from gitfleet.api.staged import DisruptionBudget
 from gitfleet.formats.near_names import is_near
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
-from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.failures import Failure, Failures, Subject, attempt
 from gitfleet.model.renames import under_name
-from gitfleet.model.state import FleetState, Inventory
+from gitfleet.model.state import FleetState, Inventory, PlacementRecord
 
 
 def with_renamed(inputs: Inputs, failures: Failures) -> Inputs:
-    """The same inputs where no placement was renamed, or where it could not be found out: then that is noted, and what
-    the old name has is handed over."""
-    return failures.contain(Subject("FleetState", ""), inputs, _with_renamed, inputs)
+    """The same inputs where no placement was renamed, or where it could not be found out which: then that is noted, and
+    what the old name has is handed over. One that fails by itself is noted, too, and keeps its old name."""
+    return failures.contain(Subject("FleetState", ""), inputs, _with_renamed, inputs, failures)
 
 
-def _with_renamed(inputs: Inputs) -> Inputs:
+def _with_renamed(inputs: Inputs, failures: Failures) -> Inputs:
     pairs = _renamed(inputs.desired, inputs.before)
     if not pairs:
         return inputs
-    waiting = {was: (key, why) for was, key in pairs.items() if (why := _still_named(was, key, inputs))}
-    ready = {was: key for was, key in pairs.items() if was not in waiting}
+    waiting: dict[PlacementKey, tuple[PlacementKey, str]] = {}
+    ready: dict[PlacementKey, PlacementRecord] = {}
+    for was, key in pairs.items():
+        found = attempt(Subject.of_placement(was), _under_name, was, key, inputs)
+        if isinstance(found, Failure):
+            failures.note(found)
+            found = found.sentence
+        if isinstance(found, PlacementRecord):
+            ready[was] = found
+        else:
+            waiting[was] = key, found
     wanted = _under_old_names(inputs.desired, inputs.before, waiting)
-    names = {key: was for was, key in ready.items()}
-    return replace(inputs, desired=wanted, before=_under_new_names(inputs.before, ready), renamed=names)
+    records = [ready.get(was, record) for was, record in inputs.before.placements.items()]
+    names = {was: record.placement.key for was, record in ready.items()}
+    before = _under_names(inputs.before, records, names)
+    return replace(inputs, desired=wanted, before=before, renamed={key: was for was, key in names.items()})
 
 
 def _renamed(wanted: Desired, before: FleetState) -> dict[PlacementKey, PlacementKey]:
@@ -100,9 +113,10 @@ def _is_misspelt(old: Placement, new: Placement) -> bool:
     )
 
 
-def _still_named(was: PlacementKey, key: PlacementKey, inputs: Inputs) -> str:
-    """What names the old name and would count for nothing under the new one, and what to do; "" for nothing."""
-    return next(_naming(was, key, inputs), "")
+def _under_name(was: PlacementKey, key: PlacementKey, inputs: Inputs) -> PlacementRecord | str:
+    """The record under the new name; or what names the old one and would count for nothing under the new one, or may
+    not change, and what to do."""
+    return next(_naming(was, key, inputs), "") or under_name(inputs.before.placements[was], key)
 
 
 def _naming(was: PlacementKey, key: PlacementKey, inputs: Inputs) -> Iterator[str]:
@@ -117,13 +131,15 @@ def _naming(was: PlacementKey, key: PlacementKey, inputs: Inputs) -> Iterator[st
     for name, hold in before.holds.items():
         if hold.answer is not Status.TRUE and any(removal.placement == was for removal in hold.removals):
             yield f"{name} waits for an answer; answer it (approvals/{name}.yaml), or take back what it holds"
+    for field, why in desired.placement_update_breaks(before.placements[was].placement, wanted.placements[key]):
+        yield f"{dotted(field)} {why}"
 
 
 def _files_naming(
     was: PlacementKey, key: PlacementKey, wanted: Desired
 ) -> Iterator[Pin | Quarantine | Override | DisruptionBudget]:
     yield from (pin for pin in wanted.pins.values() if pin.placement == was)
-    yield from (one for one in wanted.quarantines.values() if one.placement == was and not one.lifted)
+    yield from (one for one in wanted.quarantines.values() if one.placement == was)
     for override in wanted.overrides.values():
         if works.names_placement(override, was) and not works.names_placement(override, key):
             yield override
@@ -148,11 +164,24 @@ def _under_old_names(
     return replace(wanted, objects={**wanted.objects, "placements": placements}, faults=tuple(sorted(faults)))
 
 
-def _under_new_names(before: FleetState, names: Mapping[PlacementKey, PlacementKey]) -> FleetState:
-    """The state in which those placements always had their new names."""
+def with_former_names(
+    after: FleetState, before: FleetState, names: Mapping[PlacementKey, PlacementKey], written: FleetState
+) -> FleetState:
+    """The state `after` a decision, where placements that had other names `before` (`names`: by the new name, the old
+    one) and could not be `written` under the new ones alone are as they were: then the next pass renames them, and
+    neither name loses anything."""
+    found = written.placements
+    late = {key: was for key, was in names.items() if key not in found or was in found}
+    others = [record for key, record in after.placements.items() if key not in late]
+    return _under_names(after, [*others, *(before.placements[was] for was in late.values())], late)
+
+
+def _under_names(
+    before: FleetState, records: Iterable[PlacementRecord], names: Mapping[PlacementKey, PlacementKey]
+) -> FleetState:
+    """The state with these records, where what names have had others had always."""
     if not names:
         return before
-    records = [under_name(r, names[k]) if k in names else r for k, r in before.placements.items()]
     return replace(
         before,
         placements={record.placement.key: record for record in sorted(records, key=lambda r: r.placement.key)},

@@ -25,7 +25,7 @@ from gitfleet.api.staged import EVICTION, Eviction
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
-from gitfleet.model.renames import renamed_between, under_name
+from gitfleet.model.renames import under_name
 from gitfleet.model.state import FleetState, PlacementRecord, changed
 from gitfleet.status.cluster_states import cluster_state
 from gitfleet.status.run_events import request_events, run_events
@@ -36,11 +36,17 @@ _MOST_NAMED: Final = 10
 _FAILING: Final = (ConditionType.OVERRIDDEN, ConditionType.WORK_SYNCHRONIZED, ConditionType.APPLIED)
 
 
-def emit_events(before: FleetState, after: FleetState, failures: Failures | None = None) -> tuple[Event, ...]:
+def emit_events(
+    before: FleetState,
+    after: FleetState,
+    failures: Failures | None = None,
+    renamed: Mapping[PlacementKey, PlacementKey] | None = None,
+) -> tuple[Event, ...]:
     """The events that lead from one state to the other: the fleet's first, the runs', then each placement's, its
     clusters by name. Equal states give none; records that are the same object cost nothing. What none can be emitted
-    of, a fault, a hold, a placement or a cluster, is noted in `failures`."""
-    noted = failures or Failures()
+    of, a fault, a hold, a placement or a cluster, is noted in `failures`. `renamed` placements have another name after
+    than before: by it, what they were called."""
+    noted, names = failures or Failures(), renamed or {}
     events: list[Event] = []
 
     def emit(subject: Subject, events_of: Callable[P, Iterable[Event]], *args: P.args, **named: P.kwargs) -> None:
@@ -58,13 +64,12 @@ def emit_events(before: FleetState, after: FleetState, failures: Failures | None
         emit(Subject.of_run(run), run_events, was, now)
     for request, asked, answered in changed(before.approvals, after.approvals):
         emit(Subject("ApprovalRequest", str(request)), request_events, asked, answered)
-    renamed = renamed_between(before.placements, after.placements)
     for key, old, new in changed(before.placements, after.placements):
-        if (former := renamed.get(key)) is not None:
+        if (former := names.get(key)) is not None:
             old = under_name(before.placements[former], key)
             fields = {"state": "renamed", "former": str(former)}
             events.append(Event(type=EventType.PLACEMENT, placement=str(key), fields=fields))
-        if key not in renamed.values():
+        if key not in names.values():
             emit(Subject.of_placement(key), _placement_events, key, old, new, after)
     return tuple(events)
 

@@ -100,9 +100,9 @@ def test_an_empty_memo_gives_the_same_decisions_in_any_history(seed: int, monkey
 def test_the_events_of_a_commit_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     world, emit, asked = fleet(), status.emit_events, list[tuple[FleetState, FleetState]]()
 
-    def counted(before: FleetState, after: FleetState, failures: Failures) -> tuple[Event, ...]:
+    def counted(before: FleetState, after: FleetState, failures: Failures, *names: Any) -> tuple[Event, ...]:
         asked.append((before, after))
-        return emit(before, after, failures)
+        return emit(before, after, failures, *names)
 
     monkeypatch.setattr(status, "emit_events", counted)
     world.commit(config_map("bank", "a", {"k": "2"}))

@@ -26,7 +26,7 @@ from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.reconcile.renamed import with_renamed
+from gitfleet.reconcile.renamed import with_former_names, with_renamed
 from gitfleet.rollout import staged
 from tests.removals.fleets import config_map, hold, of_object
 from tests.rollout.builders import NOW, condition
@@ -159,7 +159,8 @@ def test_everything_that_the_old_name_had_has_the_new_one() -> None:
     before = FleetState(
         inventory={"c1": owned, "c2": others, "c3": both}, quarantines={one.name: one for one in quarantines}
     )
-    found = renamed(inputs([ONE, TWO], [place("new", "one"), TWO], before)).before
+    given = inputs([ONE, TWO], [place("new", "one"), TWO], before)
+    found = renamed(given).before
     assert [*found.placements] == [NEW, SHOP]
     record = found.placements[NEW]
     was, newest = recorded(ONE), "new-0-snapshot"
@@ -179,6 +180,8 @@ def test_everything_that_the_old_name_had_has_the_new_one() -> None:
         "c2": [SHOP],
         "c3": [SHOP, NEW],
     }
+    assert with_former_names(found, given.before, {NEW: WEB}, found) is found
+    assert with_former_names(found, given.before, {NEW: WEB}, given.before) == given.before
     assert found.inventory["c2"] is others and found.inventory["c1"][OBJECT.key].uid == "u"
     assert [(name, one.name, one.placement) for name, one in found.quarantines.items()] == [
         ("new-d", "new-d", NEW),
@@ -233,7 +236,11 @@ def kinds(**every: Any) -> dict[str, Any]:
         (kinds(pins=replace(PIN, placement=SHOP)), before(), ""),
         (kinds(pins=replace(PIN, placement=NEW)), before(), ""),
         (kinds(quarantines=BAD), before(), "quarantines/bad.yaml:1 names web; name new there, too, or remove it"),
-        (kinds(quarantines=replace(BAD, lifted=True)), before(), ""),
+        (
+            kinds(quarantines=replace(BAD, lifted=True)),
+            before(),
+            "quarantines/bad.yaml:1 names web; name new there, too, or remove it",
+        ),
         (kinds(quarantines=replace(BAD, placement=SHOP)), before(), ""),
         ({"objects": override("web")}, before(), "overrides/front.yaml:4 names web; name new there, too, or remove it"),
         ({"objects": override("new")}, before(), ""),
@@ -296,7 +303,14 @@ def test_a_budget_is_no_matter_of_a_placement_in_a_namespace() -> None:
 
 
 def test_what_cannot_be_found_out_is_noted_and_changes_nothing() -> None:
-    given, failures = inputs([ONE], [place("new", "one")]), Failures()
-    broken = replace(given, desired=replace(given.desired, objects={**given.desired.objects, "pins": {"p": None}}))
-    assert with_renamed(broken, failures) is broken
+    given, failures = inputs([ONE, TWO], [place("new", "one"), place("late", "two")]), Failures()
+    whole = replace(given, desired=replace(given.desired, objects={"placements": {NEW: None}}))
+    assert with_renamed(whole, failures) is whole
     assert [failure.subject for failure in failures.found] == [Subject("FleetState", "")]
+    no_binding: Any = None
+    record, failures = replace(given.before.placements[WEB], bindings=(no_binding,)), Failures()
+    one = replace(given, before=replace(given.before, placements={**given.before.placements, WEB: record}))
+    found = with_renamed(one, failures)
+    assert [failure.subject for failure in failures.found] == [Subject.of_placement(WEB)]
+    assert (found.renamed, [*found.desired.placements]) == ({place("late").key: SHOP}, [place("late").key, WEB])
+    assert [*found.before.placements] == [place("late").key, WEB]

@@ -25,6 +25,7 @@ from tests.scenarios.staged_world import (
     said,
     staged,
 )
+from tests.scenarios.test_contained_failures import poisoned
 from tests.scenarios.test_holds import answer, only_hold
 from tests.scenarios.test_pins import EVERY, pinned, released
 from tests.scenarios.test_quarantine import digest_of, failed_world
@@ -183,6 +184,62 @@ def test_content_that_a_run_took_back_stays_quarantined_under_the_new_name() -> 
     assert f"snapshot 1 is quarantined by {kept.name} (run new: " in message(world, "again", "Initialized")
 
 
+def test_content_that_was_let_out_again_is_let_out_under_the_new_name() -> None:
+    world, one = failed_world()
+    for cluster in rolled_out(world):
+        world.fleet.cluster(cluster).behave([QUICK])
+    lift = builders.quarantine("bad", "web", one.digest, lifted=True)
+    world.commit(lift)
+    world.settle()
+    untouched(world, lambda: rename(world, strategy=EXTERNAL))
+    assert names(world) == {"web"} and "quarantines/bad.yaml:1 names web" in str(world.state().faults)
+    again = run("again")
+    again["spec"] |= {"placementName": "shop", "resourceSnapshotIndex": "1"}
+    world.commit({**lift, "spec": {**lift["spec"], "placement": "shop"}}, again)
+    world.settle()
+    assert [(q.placement, q.lifted) for q in world.state().quarantines.values()] == [(SHOP, True)]
+    assert (said(world, "again"), set(rolled_out(world).values())) == (SUCCEEDED, {"web:2"})
+
+
+TOLERATES = {"placementType": "PickAll", "tolerations": [{"key": "drain", "operator": "Exists"}]}
+
+
+@pytest.mark.parametrize(
+    ("had", "has", "why"),
+    [
+        (
+            {"policy": builders.pick_fixed("c1")},
+            {},
+            "spec.policy cannot be removed once it is set, and it was PickFixed",
+        ),
+        (
+            {"policy": {"placementType": "PickAll"}},
+            {"policy": builders.pick_fixed("c1")},
+            "spec.policy.placementType cannot change from PickAll to PickFixed",
+        ),
+        (
+            {"policy": TOLERATES},
+            {"policy": {"placementType": "PickAll"}},
+            "spec.policy.tolerations may only gain items, and one is changed or gone",
+        ),
+    ],
+)
+def test_a_rename_changes_nothing_that_an_edit_may_not_change(
+    had: dict[str, Any], has: dict[str, Any], why: str
+) -> None:
+    world = World()
+    content = builders.namespace("web"), builders.deployment("web", "web")
+    world.commit(*members(*EVERY), *content, builders.placement("web", strategy=ROLLING, **had))
+    world.settle()
+    where = picked(world)
+    untouched(world, lambda: rename(world, **has))
+    (fault,) = map(str, world.state().faults)
+    assert fault.startswith(f"{RENAMED}{why}; put it back, or remove the object in one commit")
+    assert (names(world), picked(world)) == ({"web"}, where)
+    untouched(world, lambda: world.commit(shop(**had)))
+    assert (names(world), owners(world), world.state().faults) == ({"shop"}, {"shop"}, ())
+
+
 def a_pin(world: World) -> Pair:
     pin = pinned(world, 0)
     return pin, {**pin, "spec": {**pin["spec"], "placement": "shop"}}
@@ -191,6 +248,11 @@ def a_pin(world: World) -> Pair:
 def a_quarantine(world: World) -> Pair:
     bad = digest_of(world, 1)
     return builders.quarantine("bad", "web", bad), builders.quarantine("bad", "shop", bad)
+
+
+def a_lift(world: World) -> Pair:
+    bad = digest_of(world, 1)
+    return builders.quarantine("bad", "web", bad, lifted=True), builders.quarantine("bad", "shop", bad, lifted=True)
 
 
 def a_freeze(world: World) -> Pair:
@@ -212,7 +274,7 @@ def an_override(world: World) -> Pair:
     return override("web"), override("shop")
 
 
-@pytest.mark.parametrize("naming", [a_pin, a_quarantine, a_freeze, a_budget, an_override])
+@pytest.mark.parametrize("naming", [a_pin, a_quarantine, a_lift, a_freeze, a_budget, an_override])
 def test_a_placement_keeps_its_old_name_while_a_file_names_it(
     naming: Callable[[World], Pair],
 ) -> None:
@@ -298,6 +360,38 @@ def test_a_process_that_dies_while_a_placement_is_renamed_leaves_it_to_the_next(
     assert len(seen) > 3
 
 
+@pytest.mark.parametrize(("step", "name"), [("placement_file_object", "shop"), ("_drop_placement", "web")])
+def test_a_rename_that_cannot_be_written_waits_for_the_pass_that_can(
+    step: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither name loses anything, and what is beside it goes on; then the new content goes out within the budget."""
+    world = World(rules=(never(image="web:9"),))
+    beside = builders.namespace("api"), builders.deployment("api", "api"), builders.placement("api", strategy=ROLLING)
+    world.commit(*members(*EVERY), builders.namespace("web"), builders.deployment("web", "web"), *beside)
+    world.commit(builders.placement("web", strategy=ROLLING))
+    world.settle()
+    before, start = world.state(), len(world.happenings)
+    poison = poisoned(monkeypatch, "gitfleet.state.placement_files", step, lambda *args: name in str(args))
+    poison.armed = True
+    new = builders.deployment("web", "web", image="web:9"), builders.deployment("api", "api", image="api:2")
+    rename(world, *new)
+    world.rest()
+    commits, after = world.state_commits(), world.state()
+    world.restart()
+    world.rest()
+    assert poison.raised and world.state_commits() == commits, "a failure that lasts is no news"
+    web = PlacementKey("", "web")
+    assert (names(world), owners(world)) == ({"api", "web"}, {"api", "web"})
+    assert after.placements[web] == before.placements[web]
+    assert {h.key.name for h in world.happenings[start:]} == {"api"}
+    assert [event.fields["state"] for event in world.events if event.placement == "shop"] == []
+    poison.armed = False
+    with world.nothing_deleted():
+        world.settle()
+    assert sorted(rolled_out(world).values(), key=str) == ["web:1", "web:1", "web:9"]
+    assert (names(world), owners(world)) == ({"api", "shop"}, {"api", "shop"})
+
+
 def two_of(*pair: str) -> Iterable[dict[str, Any]]:
     return [builders.placement(name, selectors=[builders.select_namespace("web")], strategy=ROLLING) for name in pair]
 
@@ -335,13 +429,27 @@ def test_a_resource_placement_is_renamed_within_its_namespace() -> None:
     assert names(world) == {"spaces", "web/app2"} and owners(world) == {"spaces", "web/app2"}
 
 
-def test_a_rename_that_cannot_be_found_out_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_: object) -> None:
-        raise ZeroDivisionError
-
+@pytest.mark.parametrize(("step", "name"), [("under_name", "shop"), ("_naming", "shop"), ("_renamed", "web")])
+def test_a_rename_that_cannot_be_worked_out_removes_nothing_and_stops_nothing_beside_it(
+    step: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it is known which placement it is, it waits as it was accepted last."""
     world = released("web:2")
-    monkeypatch.setattr("gitfleet.reconcile.renamed.under_name", fails)
+    poison = poisoned(monkeypatch, "gitfleet.reconcile.renamed", step, lambda *args: name in str(args))
+    poison.armed = True
+    beside = builders.namespace("api"), builders.deployment("api", "api"), builders.placement("api", strategy=ROLLING)
     with world.nothing_deleted():
-        rename(world)
+        rename(world, builders.deployment("web", "web", image="web:3"), *beside)
+        world.rest()
+        unknown = step == "_renamed"
+        assert poison.raised and names(world) == {"api", "shop" if unknown else "web"}
+        assert set(rolled_out(world).values()) == {"web:3" if unknown else "web:2"}
+        assert world.live("c1", "Deployment", "api", "api") is not None
+        assert unknown or f"{RENAMED}unexpected ZeroDivisionError (report " in str(world.state().faults[0])
+        poison.armed = False
         world.settle()
-    assert (names(world), owners(world), picked(world)) == ({"shop"}, {"shop"}, set(EVERY))
+    assert (names(world), owners(world), set(rolled_out(world).values())) == (
+        {"api", "shop"},
+        {"api", "shop"},
+        {"web:3"},
+    )
