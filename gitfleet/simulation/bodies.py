@@ -38,7 +38,7 @@ class Stored:
 _MAPPINGS: Final[Mapping[GroupKind | None, tuple[str, ...]]] = {
     None: ("metadata", "metadata.labels", "metadata.annotations"),
     kinds.SECRET: ("data", "stringData"),
-    GroupKind("", "ConfigMap"): ("data", "binaryData"),
+    kinds.CONFIG_MAP: ("data", "binaryData"),
     CRD: ("spec", "spec.names"),
 }
 _LISTS: Final[Mapping[GroupKind | None, tuple[str, ...]]] = {

@@ -45,6 +45,7 @@ BUILT_IN: Final[Mapping[GroupKind, Kind]] = {
 NAMESPACE: Final = GroupKind("", "Namespace")
 SERVICE: Final = GroupKind("", "Service")
 SECRET: Final = GroupKind("", "Secret")
+CONFIG_MAP: Final = GroupKind("", "ConfigMap")
 
 _IMMUTABLE: Final[Mapping[GroupKind, tuple[tuple[str, ...], ...]]] = {
     GroupKind("apps", "Deployment"): (("spec", "selector"),),
@@ -85,7 +86,7 @@ def immutable_field(group_kind: GroupKind, old: JsonObject, new: JsonObject) -> 
     for path in _IMMUTABLE.get(group_kind, ()):
         if _at(old, path) != _at(new, path):
             return ".".join(path)
-    if old.get("immutable") is True and group_kind.group == "":
+    if old.get("immutable") is True and group_kind in (SECRET, CONFIG_MAP):
         for name in ("data", "binaryData", "immutable"):
             if old.get(name) != new.get(name):
                 return name

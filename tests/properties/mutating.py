@@ -146,10 +146,11 @@ class Mutated:
 
     def _judge_neighbour(self, found: Sequence[Mutation], value: str) -> None:
         """The sound edit of the same commit is on every cluster of the fleet, unless there is nothing to reconcile or
-        a sound Freeze, which has lost its scope, freezes everything."""
+        a Freeze, which has lost its scope or cannot be read any more, freezes everything."""
         there = self.world.state().clusters
         late = [one for one in there if (self.world.live(one, "ConfigMap", "beat") or {}).get("data") != {"v": value}]
-        frozen = any(one.scope == FreezeScope() for one in self.world.state().freezes.freezes)
+        rules = self.world.state().freezes
+        frozen = rules.unreadable or any(one.scope == FreezeScope() for one in rules.freezes)
         if late and not frozen and found[0].path != CONFIG:
             raise Damage(f"what is beside it did not go out to {late}")
 

@@ -399,6 +399,20 @@ def test_what_the_server_does_not_take(body: dict[str, Any], code: str) -> None:
     assert Lab().apply(body) == (False, code)
 
 
+@pytest.mark.parametrize(
+    ("kind", "done"),
+    [
+        ("ConfigMap", (False, "Invalid")),
+        ("Secret", (False, "Invalid")),
+        ("ServiceAccount", (True, "Applied")),
+    ],
+)
+def test_only_what_has_that_field_is_made_immutable(kind: str, done: tuple[bool, str]) -> None:
+    lab = Lab()
+    assert lab.apply(make.an_object("v1", kind, "x", namespace="app", immutable=True)) == (True, "Applied")
+    assert lab.apply(make.an_object("v1", kind, "x", namespace="app", immutable=False)) == done
+
+
 def test_drift_by_hand_is_told_by_its_owner() -> None:
     lab = Lab()
     body = make.config_map("app", "cm", {"k": "v", "other": "v"})
