@@ -38,7 +38,10 @@ def vanished_objects(
             fresh.setdefault(path, {})[without_hash(identity, path)] = identity
     rules = ignore_rules(request)
     staying = {item.origin.path for one, item in recovery.placed().items() if one in chosen}
-    commit = _Commit(request, before, chosen, Rebuilt(request, rules), rules, staying)
+    everywhere = {
+        plain: one for path in sorted(fresh) for plain, one in fresh[path].items() if not is_our_group(one[0])
+    }
+    commit = _Commit(request, before, chosen, Rebuilt(request, rules), rules, staying, everywhere, Renames(everywhere))
     return {
         _placed_identity(identity): vanished
         for path, identities in gone.items()
@@ -48,7 +51,8 @@ def vanished_objects(
 
 @dataclass(frozen=True, slots=True)
 class _Commit:
-    """What a commit has, and what was in force before it; `staying` are the files that have placed objects still."""
+    """What a commit has, and what was in force before it; `staying` are the files that have placed objects still,
+    `fresh` the new objects of the payload in all files, and `renames` the same."""
 
     request: DesiredRequest
     before: Mapping[Identity, ReadObject]
@@ -56,6 +60,8 @@ class _Commit:
     rebuilt: Rebuilt
     rules: bytes
     staying: Collection[str]
+    fresh: Mapping[Identity, Identity]
+    renames: Renames
 
     def vanished(
         self, path: str, gone: Sequence[Identity], fresh: Mapping[Identity, Identity]
@@ -79,7 +85,12 @@ class _Commit:
             placed_at = _new_as_payload(identity, self.request, self.chosen)
             why = "" if unread_at or placed_at or place.ignored else self.rebuilt.why(path, identity) or otherwise
             moved = unread_at or placed_at
-            yield identity, replace(place, moved=moved, as_payload=placed_at != "" == unread_at, unbuilt=why)
+            now = replace(place, moved=moved, as_payload=placed_at != "" == unread_at, unbuilt=why)
+            is_explained = moved or why or place.ignored or is_our_group(plain[0])
+            if not is_explained and (meant := self.renames.spelt_nearly(plain)) is not None:
+                successor, origin = self.fresh[meant], self.chosen[self.fresh[meant]].origin
+                now = replace(place, other=origin.path, line=origin.line, successor=_placed_identity(successor))
+            yield identity, now
 
 
 def _new_as_payload(identity: Identity, request: DesiredRequest, chosen: Mapping[Identity, ReadObject]) -> str:

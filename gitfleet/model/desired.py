@@ -36,10 +36,10 @@ class Vanished:
     `path` is where it stood; `removed` says that no such file is there now, `ignored` is the line of the ignore rule
     that hides it (0: none). `moved` is where its bytes stand since this commit, unread, or where the object itself is
     written now `as_payload`, though it was one that gitfleet acts on ("": nowhere). `successor` is an object that came
-    in its place, at `line`, under a name that differs as a typing error does, or any other cluster in the place of a
-    cluster (None: none); `elsewhere` says that it has whatever other namespace instead, `replaced` that a generator of
-    kustomize made it from new content. `unbuilt` says in half a sentence why kustomize yields it no more, where what it
-    came from is still there.
+    in its place, at `line` of that file or of the `other` one, under a name that differs as a typing error does, or any
+    other cluster in the place of a cluster (None: none); `elsewhere` says that it has whatever other namespace instead,
+    `replaced` that a generator of kustomize made it from new content. `unbuilt` says in half a sentence why kustomize
+    yields it no more, where what it came from is still there.
     """
 
     path: str
@@ -49,6 +49,7 @@ class Vanished:
     moved: str = ""
     as_payload: bool = False
     successor: Identity | None = None
+    other: str = ""
     elsewhere: bool = False
     replaced: bool = False
     unbuilt: str = ""

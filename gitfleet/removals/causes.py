@@ -201,7 +201,8 @@ def _of_vanished(found: Vanished) -> Cause:
         group, kind, *names = found.successor
         known = group in (CLUSTER_GROUP, PLACEMENT_GROUP) or (group, kind) in BUILT_IN_KINDS
         name = "/".join(part for part in (kind if known else f"{kind}.{group}", *names) if part)
-        return Cause(found.path, found.line, f"{found.path} has {name} in its place")
+        path = found.other or found.path
+        return Cause(path, found.line, f"{path} has {name} in its place")
     what = "was removed" if found.removed else "has it no more"
     return Cause(found.path, found.line, f"{found.path} {what}")
 
