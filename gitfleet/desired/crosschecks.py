@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from gitfleet.api import Break
+from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.definitions import definition_of
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.objects import GroupKind, Identity, Manifest, Origin
@@ -227,6 +228,13 @@ def pin_refusals(objects: Iterable[ReadObject], recovery: Recovery, changed: Col
             note = f"is pinned by {other.origin} already; remove one of the two"
             refused.append((item, (("spec", "placement"), note)))
     return refused
+
+
+def connection_refusals(objects: Iterable[ReadObject]) -> Refusals:
+    """Clusters that nothing says how to reach."""
+    sentence = "is required; add a context, a kubeconfig, inCluster or simulated (docs/clusters.md)"
+    found = [item for item in objects if isinstance(item.value, MemberCluster) and item.value.connection is None]
+    return [(item, (("spec", "connection"), sentence)) for item in found]
 
 
 def config_refusals(objects: Iterable[ReadObject]) -> Refusals:

@@ -121,7 +121,7 @@ class _Files:
             return False
         parsed = source.parsed or parse_documents(content, max_bytes=MAX_FILE_BYTES)
         reading = read_file(gate.origin.path, source.blob, parsed, self.request.contents)
-        return gate.identity in {*(item.identity for item in reading.objects), *(found for found, _ in reading.faulty)}
+        return gate.identity in {item.identity for item in (*reading.objects, *reading.faulty)}
 
     def _payload_at(self, gate: ReadObject) -> str:
         identity = payload_identity(gate.identity)

@@ -5,14 +5,14 @@ This work depends on the file alone, so a caller may keep the result by (path, b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from gitfleet.api import Break, Location, dotted, read, without_nulls
 from gitfleet.api.faults import Fault, Severity
-from gitfleet.api.kinds import KINDS, NOT_ACTED_ON, Kind, Place, watched_kinds
-from gitfleet.api.objects import Identity, JsonObject, JsonValue, Origin
+from gitfleet.api.kinds import KINDS, NOT_ACTED_ON, ROLLOUTS, Kind, Place, watched_kinds
+from gitfleet.api.objects import Identity, JsonObject, JsonValue, Manifest, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.staged import Approval, StagedRun
 from gitfleet.api.values import NamespacedName
@@ -56,13 +56,13 @@ class ReadObject:
 class FileReading:
     """A file's sound objects, its faults, and what is missing because of them.
 
-    `faulty` are the objects that were recognised and refused; `unreadable` says that something could not be recognised
-    at all, so that any object may be missing.
+    `faulty` are the objects that were recognised and refused, as they are written; `unreadable` says that something
+    could not be recognised at all, so that any object may be missing.
     """
 
     objects: tuple[ReadObject, ...] = ()
     faults: tuple[Fault, ...] = ()
-    faulty: tuple[tuple[Identity, str], ...] = ()
+    faulty: tuple[ReadObject, ...] = ()
     unreadable: bool = False
 
 
@@ -83,7 +83,7 @@ def read_file(path: str, blob: str, parsed: ParsedFile, contents: Contents) -> F
     hint = "" if is_ours(path) else f"; if it is none of gitfleet's files, ignore it in {IGNORE_FILE}"
     faults = [Fault(path, line, "", "", f"{message}{hint}") for line, message in parsed.faults]
     objects: list[ReadObject] = []
-    faulty: list[tuple[Identity, str]] = []
+    faulty: list[ReadObject] = []
     unreadable = bool(parsed.faults)
     notes: list[tuple[_Found, Document, Break, Severity]] = []
     for document in parsed.documents:
@@ -94,13 +94,28 @@ def read_file(path: str, blob: str, parsed: ParsedFile, contents: Contents) -> F
         if found.value is not None and found.identity is not None:
             objects.append(ReadObject(found.identity, found.label, origin, found.value))
         elif found.identity is not None:
-            faulty.append((found.identity, found.label))
+            faulty.append(ReadObject(found.identity, found.label, origin, document.value))
         elif found.breaks:
             unreadable = True
     faults += _placed(path, blob, notes, contents)
     return FileReading(
         objects=tuple(objects), faults=tuple(sorted(faults)), faulty=tuple(faulty), unreadable=unreadable
     )
+
+
+def by_kind(items: Iterable[ReadObject]) -> tuple[dict[str, dict[Any, Any]], list[Manifest]]:
+    """The values of our kinds by what `get` lists them under and by their key, and the payload."""
+    objects: dict[str, dict[Any, Any]] = {}
+    manifests: list[Manifest] = []
+    for item in items:
+        if isinstance(item.value, Manifest):
+            manifests.append(item.value)
+        elif isinstance(item.value, Rollout):
+            objects.setdefault(ROLLOUTS, {})[item.origin] = item.value
+        else:
+            kind = KINDS[item.identity[:2]]
+            objects.setdefault(kind.listed_as, {})[kind.key(item.value)] = item.value
+    return objects, manifests
 
 
 def faults_at(

@@ -41,7 +41,7 @@ class Recovery:
     def was_faulty(self, path: str) -> frozenset[Identity]:
         """The objects that a changed file refused at the observed commit already."""
         reading = self._reading(path)
-        return frozenset(identity for identity, _ in reading.faulty) if reading is not None else frozenset()
+        return frozenset(item.identity for item in reading.faulty) if reading is not None else frozenset()
 
     def was_refused(self, path: str, label: str) -> bool:
         """Whether an object of a file was refused at the observed commit already, for what stands beside it."""
@@ -135,6 +135,16 @@ class Recovery:
             self._placed = {item.identity: item for item in self._in_snapshots()}
         return self._placed
 
+    def overrides_in_use(self) -> Iterator[ReadObject]:
+        """The overrides of bindings, as they were accepted last."""
+        accepted = self._request.accepted
+        bindings = [binding for record in accepted.placements.values() for binding in record.bindings]
+        in_use = {name for b in bindings for name in (*b.cluster_resource_overrides, *b.resource_overrides)}
+        for key, snapshots in accepted.overrides.items():
+            identity = (PLACEMENT_GROUP, key.kind, key.namespace, key.name)
+            if snapshots[-1].reference in in_use and (item := self.object(identity, "")) is not None:
+                yield item
+
     def known(self, identity: Identity) -> ReadObject | None:
         """What was in force of an object, with the path where it was as far as that is known ("" where it is not)."""
         return self.object(identity, "")
@@ -164,7 +174,8 @@ class Recovery:
             if in_force and item.identity not in self.held() and (all_listed or self._was_taken(item.identity, path)):
                 found.setdefault(item.identity, item)
         # What the file itself refused went on as it was accepted before.
-        for identity, _ in reading.faulty:
+        for item in reading.faulty:
+            identity = item.identity
             if identity not in self.held() and (accepted := self._accepted(identity, path)) is not None:
                 found.setdefault(identity, accepted)
         return list(found.values())

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
-from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.faults import Fault, LastGood, Severity, listed
 from gitfleet.api.fleet import FleetConfig
-from gitfleet.api.kinds import KINDS, ROLLOUTS
 from gitfleet.api.objects import GroupKind, Identity, Manifest
-from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.desired.absent import absent_warnings
 from gitfleet.desired.crosschecks import (
     Refusals,
     budget_warnings,
     by_precedence,
     config_refusals,
+    connection_refusals,
     exported_warnings,
     override_refusals,
     pin_refusals,
@@ -43,8 +41,9 @@ from gitfleet.desired.kind_rules import (
 from gitfleet.desired.known_kinds import KnownKinds, kinds_with
 from gitfleet.desired.paths import area_of, is_kustomization
 from gitfleet.desired.policy_rules import denied_payload, denied_selectors, policy_warnings
-from gitfleet.desired.readings import ReadObject, Rollout, faults_at
+from gitfleet.desired.readings import ReadObject, by_kind, faults_at
 from gitfleet.desired.recovery import Recovery, is_within
+from gitfleet.desired.replaced import Replacements
 from gitfleet.desired.request import DesiredRequest
 from gitfleet.desired.unselected import unselected_warnings
 from gitfleet.desired.vanished import ignored_placed, vanished_objects
@@ -64,6 +63,7 @@ class _Pool:
     faults: list[Fault] = field(default_factory=list)
     kept: set[Identity] = field(default_factory=set)
     doubled: list[ReadObject] = field(default_factory=list)
+    refused: list[ReadObject] = field(default_factory=list)
     last_good: dict[str, dict[tuple[str, str], set[int]]] = field(default_factory=dict)
     hidden: Hidden = field(default_factory=Hidden)
     holds_removals: bool = False
@@ -96,10 +96,12 @@ def read_desired(request: DesiredRequest) -> Desired:
         if not refused:
             break
         _refuse(pool, refused)
+    _keep_replaced(pool, gathered)
     _refuse(pool, gate_refusals(pool.chosen.values(), pool.recovery, request.accepted))
     _refuse(pool, pin_refusals(pool.chosen.values(), pool.recovery, request.changed))
     _refuse(pool, config_refusals(pool.chosen.values()))
     _deny(pool, scopes)
+    _keep_replaced(pool, gathered)
     pool.faults += faults_at(_warnings(pool), request.contents, Severity.WARNING)
     return _desired(pool, scopes)
 
@@ -107,8 +109,9 @@ def read_desired(request: DesiredRequest) -> Desired:
 def _hide(pool: _Pool, gathered: Gathered) -> None:
     """Note what the commit may hold besides what was read."""
     for path, reading in gathered.readings.items():
-        for identity, _ in reading.faulty:
-            pool.hidden.add(identity)
+        pool.refused += reading.faulty
+        for item in reading.faulty:
+            pool.hidden.add(item.identity)
         if reading.unreadable:
             pool.hidden.add_text(path, pool.request.text_of(path))
     for path in gathered.closed:
@@ -140,10 +143,7 @@ def _known_kinds(pool: _Pool) -> KnownKinds:
 def _refuse_unconnected(pool: _Pool) -> None:
     """Clusters that nothing says how to reach, outside of simulations. One that was never accepted goes on
     nevertheless: what would be done with it can be planned, and nothing is done while it does not answer."""
-    sentence = "is required; add a context, a kubeconfig, inCluster or simulated (docs/clusters.md)"
-    items = pool.chosen.values() if not pool.request.simulated else ()
-    found = [item for item in items if isinstance(item.value, MemberCluster) and item.value.connection is None]
-    notes: Refusals = [(item, (("spec", "connection"), sentence)) for item in found]
+    notes = connection_refusals(pool.chosen.values()) if not pool.request.simulated else []
     known = pool.request.accepted.clusters
     had = {name for name, cluster in known.items() if cluster.connection is not None and cluster.deleting is None}
     _refuse(pool, [(item, note) for item, note in notes if item.identity[3] in had])
@@ -154,7 +154,7 @@ def _refuse_payload(pool: _Pool, gathered: Gathered) -> None:
     """Payload whose kind is a misspelling of another's that is gone, and payload whose namespace nothing makes."""
     vanished = {i: item for i, item in pool.recovery.everything().items() if i not in pool.chosen}
     _refuse(pool, renamed_kind_refusals(pool.chosen.values(), _known_kinds(pool), vanished))
-    faulty = {identity for reading in gathered.readings.values() for identity, _ in reading.faulty}
+    faulty = {item.identity for reading in gathered.readings.values() for item in reading.faulty}
     made = namespaces_made(pool.chosen.values())
     for name, items in missing_namespaces(pool.chosen.values(), faulty).items():
         if pool.holds_removals and pool.hidden.has_object("Namespace", name):
@@ -191,7 +191,7 @@ def _recover(pool: _Pool, gathered: Gathered) -> None:
     """Bring back what is missing because of faults within files, and what unreadable entries hide."""
     damaged: dict[str, frozenset[str] | None] = {}
     for path, reading in gathered.readings.items():
-        refused = {identity for identity, _ in reading.faulty}
+        refused = {item.identity for item in reading.faulty}
         unmatched = {identity for identity in sorted(refused) if not _restore(pool, identity, path)}
         fresh = unmatched - pool.recovery.was_faulty(path)
         if reading.unreadable:
@@ -204,8 +204,7 @@ def _recover(pool: _Pool, gathered: Gathered) -> None:
         damaged[path] = None
     _restore_vanished(pool, damaged)
     _restore_doubled(pool, gathered)
-    if pool.holds_removals:
-        _restore_overrides(pool)
+    _restore_overrides(pool)
 
 
 def _keep_gates(pool: _Pool, gathered: Gathered) -> None:
@@ -213,6 +212,19 @@ def _keep_gates(pool: _Pool, gathered: Gathered) -> None:
     for item, path, fault in list(hidden_gates(pool.request, pool.recovery, pool.chosen, gathered.readings)):
         _keep(pool, item, path)
         pool.faults.append(fault)
+
+
+def _keep_replaced(pool: _Pool, gathered: Gathered) -> None:
+    """Placements and clusters that are gone where something with an error may take their place."""
+    unreadable = [*(path for path, reading in gathered.readings.items() if reading.unreadable), *gathered.closed]
+    errors = Replacements(pool.request, pool.recovery, (*pool.refused, *pool.doubled), unreadable)
+    for path, items, fault in errors.of(pool.chosen, pool.kept, pool.faults):
+        for item in items:
+            _keep(pool, item, path)
+        pool.faults.append(fault)
+    for path in errors.of_unknown_files():
+        _hold_removals(pool, path)
+    _restore_overrides(pool)
 
 
 def _restore_doubled(pool: _Pool, gathered: Gathered) -> None:
@@ -248,8 +260,13 @@ def _restore_file(pool: _Pool, path: str, below: str, refused: set[Identity]) ->
         if item.identity not in refused:
             _keep(pool, item, path)
     if not pool.recovery.knows(path):
-        pool.holds_removals = True
-        pool.last_good.setdefault(path, {})[("", "")] = set()
+        _hold_removals(pool, path)
+
+
+def _hold_removals(pool: _Pool, path: str) -> None:
+    """Nobody knows what was in a faulty file: whatever is missing may stand there."""
+    pool.holds_removals = True
+    pool.last_good.setdefault(path, {})[("", "")] = set()
 
 
 def _restore_vanished(pool: _Pool, damaged: Mapping[str, frozenset[str] | None]) -> None:
@@ -280,14 +297,8 @@ def _changed_below(path: str, changed: Collection[str]) -> bool:
 
 def _restore_overrides(pool: _Pool) -> None:
     """While removals are held, an override that bindings use goes on as well."""
-    accepted = pool.request.accepted
-    bindings = [binding for record in accepted.placements.values() for binding in record.bindings]
-    in_use = {name for b in bindings for name in (*b.cluster_resource_overrides, *b.resource_overrides)}
-    for key, snapshots in accepted.overrides.items():
-        if snapshots[-1].reference in in_use:
-            item = pool.recovery.object((PLACEMENT_GROUP, key.kind, key.namespace, key.name), "")
-            if item is not None:
-                pool.chosen.setdefault(item.identity, item)
+    for item in pool.recovery.overrides_in_use() if pool.holds_removals else ():
+        pool.chosen.setdefault(item.identity, item)
 
 
 def _restore(pool: _Pool, identity: Identity, path: str) -> bool:
@@ -325,6 +336,8 @@ def _refuse(pool: _Pool, refusals: Refusals) -> None:
     for item in {item.identity: item for item, _ in refusals}.values():
         pool.hidden.add(item.identity)
         refused = pool.chosen.pop(item.identity, None)
+        if item.identity not in pool.kept:
+            pool.refused.append(item)
         kept = pool.recovery.object(item.identity, item.origin.path) if refused is not None else None
         if kept is not None and not (isinstance(kept.value, FleetConfig) and _has_config(pool)):
             _keep(pool, kept, item.origin.path)
@@ -365,17 +378,7 @@ def _deny(pool: _Pool, scopes: Mapping[GroupKind, bool]) -> None:
 
 
 def _desired(pool: _Pool, scopes: dict[GroupKind, bool]) -> Desired:
-    objects: dict[str, dict[Any, Any]] = {}
-    manifests: list[Manifest] = []
-    for identity in sorted(pool.chosen):
-        item = pool.chosen[identity]
-        if isinstance(item.value, Manifest):
-            manifests.append(item.value)
-        elif isinstance(item.value, Rollout):
-            objects.setdefault(ROLLOUTS, {})[item.origin] = item.value
-        else:
-            kind = KINDS[identity[:2]]
-            objects.setdefault(kind.listed_as, {})[kind.key(item.value)] = item.value
+    objects, manifests = by_kind(pool.chosen[identity] for identity in sorted(pool.chosen))
     return Desired(
         commit=pool.request.commit,
         objects=objects,

@@ -17,6 +17,8 @@ CLUSTERS = ("c1", "c2", "c3")
 WEB_DEPLOYMENT = "resources/web/deployment-web.yaml"
 WEB_PLACEMENT = "placements/web.yaml"
 OVERRIDE = "overrides/web-greeting.yaml"
+KEPT = "which goes on as it was accepted last until this is corrected"
+"""What the error of a file says besides, where another one's placement is gone."""
 
 
 def override(name: str, path: str = "/data/greeting") -> dict[str, object]:
@@ -192,9 +194,9 @@ def test_a_faulty_commit_takes_nothing_away_and_its_sound_part_goes_on(name: str
     with world.nothing_deleted():
         world.write({**case.files, **sound_change("2")})
         world.settle()
-    faults = [fault for fault in world.state().faults if fault.severity == "error"]
-    assert [fault.path for fault in faults] == [case.path], faults
+    faults = [fault for fault in world.state().faults if fault.severity == "error" and KEPT not in fault.message]
     (fault,) = faults
+    assert fault.path == case.path
     assert (fault.line, fault.field) == (case.line, case.field), fault
     assert case.says in fault.message, fault
     assert str(fault).startswith(f"{case.path}:{fault.line}: ")
@@ -233,7 +235,7 @@ def test_faults_stand_on_the_state_branch_for_people_and_programs(name: str) -> 
     world.settle()
     document = yaml.safe_load(world.state_text("faults.yaml"))
     reported = document["items"]
-    assert [entry["path"] for entry in reported if entry.get("severity", "error") == "error"] == [case.path]
+    assert {entry["path"] for entry in reported if entry.get("severity", "error") == "error"} == {case.path}
     readme = world.state_text("README.md")
     assert f"{case.path}:" in readme and "Errors" in readme
     assert [e for e in world.events if e.type == "fault" and e.fields["path"] == case.path]
@@ -248,7 +250,7 @@ def test_a_fault_is_held_through_a_restart_and_through_later_commits(name: str) 
             world.write({**(case.files if version == "2" else {}), **sound_change(version)})
             world.restart()
             world.settle()
-    assert [fault.path for fault in world.state().faults if fault.severity == "error"] == [case.path]
+    assert {fault.path for fault in world.state().faults if fault.severity == "error"} == {case.path}
     assert [world.image(c) for c in CLUSTERS if world.image(c) is not None] == ["web:1"] * 2
     commits = world.state_commits()
     world.restart()
