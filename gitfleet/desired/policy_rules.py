@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from gitfleet.api import Break
 from gitfleet.api.envelopes import EnvelopeError, is_annotated, is_envelope, objects_in
-from gitfleet.api.fleet import FleetConfig
+from gitfleet.api.fleet import FleetConfig, HealthCheck
 from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
 from gitfleet.api.placements import Placement
 from gitfleet.api.placing_policy import USUAL_POLICY, KindPattern, PlacingPolicy
@@ -64,20 +64,22 @@ def denied_selectors(
 
 
 def policy_warnings(objects: Iterable[ReadObject], known: KnownKinds) -> Refusals:
-    """Rules about kinds that are probably misspelt, and so protect nothing."""
+    """Rules and health checks of kinds that are probably misspelt, and so have no effect."""
     warned: Refusals = []
     for item in objects:
         if not isinstance(item.value, FleetConfig):
             continue
-        for place, pattern in _kinds_of(item.value.policy):
-            unknown = None if "*" in (pattern.group, pattern.kind) else known.unknown(pattern.group, pattern.kind)
+        for place, named in _kinds_of(item.value):
+            unknown = None if "*" in (named.group, named.kind) else known.unknown(named.group, named.kind)
             if unknown is not None:
-                warned.append((item, (("spec", "policy", *place, unknown.field), unknown.sentence)))
+                warned.append((item, (("spec", *place, unknown.field), unknown.sentence)))
     return warned
 
 
-def _kinds_of(policy: PlacingPolicy) -> Iterator[tuple[tuple[str | int, ...], KindPattern]]:
-    for name, rules in (("allow", policy.allow), ("deny", policy.deny)):
+def _kinds_of(config: FleetConfig) -> Iterator[tuple[tuple[str | int, ...], KindPattern | HealthCheck]]:
+    for name, rules in (("allow", config.policy.allow), ("deny", config.policy.deny)):
         for number, rule in enumerate(rules):
             for index, pattern in enumerate(rule.kinds):
-                yield (name, number, "kinds", index), pattern
+                yield ("policy", name, number, "kinds", index), pattern
+    for index, check in enumerate(config.health_checks):
+        yield ("healthChecks", index), check

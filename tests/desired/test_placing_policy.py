@@ -191,6 +191,13 @@ def test_a_rule_about_a_kind_that_nobody_knows_is_warned_of() -> None:
     assert found == [f"{where}: is not a kind of the core group; did you mean Secret? (warning)"]
 
 
+def test_a_health_check_of_a_kind_that_nobody_knows_is_warned_of() -> None:
+    checks = "[{group: apps, kind: Deploymnt, available: 'true'}, {group: example.com, kind: Tree, available: 'true'}]"
+    found = faults_of({"gitfleet.yaml": CONFIG.replace("policy: ", f"healthChecks: {checks}\n")})
+    where = "gitfleet.yaml:5: FleetConfig/fleet: spec.healthChecks[0].kind"
+    assert found == [f"{where}: is not a kind of group apps; did you mean Deployment? (warning)"]
+
+
 @pytest.mark.parametrize(
     "policy",
     [

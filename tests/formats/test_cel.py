@@ -166,7 +166,7 @@ def test_what_is_no_text(source: object) -> None:
         read_expression(source)
 
 
-TOO_LARGE = "it compares too much of so large an object"
+TOO_LARGE = "it compares or filters too much of so large an object"
 ENTRIES = {"status": {"l": list(range(900)), "phase": "Ready"}}
 LARGE = {"status": {"l": list(range(1001)), "text": "a" * 1_000_000, "map": {f"k{n}": n for n in range(20_000)}}}
 
@@ -185,7 +185,10 @@ LARGE = {"status": {"l": list(range(1001)), "text": "a" * 1_000_000, "map": {f"k
         ("size(status.text) == 1000000", LARGE, True),
         ("status.text.contains('b')", LARGE, False),
         ("size(status.l.filter(x, x > 0)) == 1000", {"status": {"l": [1] * 1001}},
-         "it filters, and the object has a list or map of more than 1000 entries"),
+         TOO_LARGE),
+        ("size(status.l.filter(x, x > 0)) == 1000", {"status": {"l": [1] * 1000}}, True),
+        ("status.phase == 'Ready'", {"status": {"phase": "Ready", "count": 2**64}},
+         "it is nested too deeply, or has a number that is too large"),
         ("kind == 'Database'", {"kind": "Database", **LARGE}, True),
     ],
 )  # fmt: skip
@@ -209,3 +212,28 @@ SNIPPETS = st.sampled_from([
 def test_any_text_is_read_or_refused_in_a_sentence(source: str) -> None:
     said = answer(source)
     assert isinstance(said, bool) or (said and "\n" not in said)
+
+
+CANARY = "hunter2"
+ANY_VALUE = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**64), 2**64)
+    | st.floats()
+    | st.sampled_from([CANARY, "Ready", "\ud800"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "phase"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+ASKED = (
+    "status.phase == 'Ready'", "self.status.a[0].b > 3", "status.a[status.b] == 1", "status.all(x, x == status.a)",
+    "int(status.phase) == 1", "timestamp(status.a) < timestamp(status.b)", "metadata.a.b.startsWith('x')",
+    "size(status.filter(x, x in status.a)) - status.b > 0", "status.a ? status.b : status.phase",
+)  # fmt: skip
+
+
+@given(st.sampled_from(ASKED), st.dictionaries(st.sampled_from(["metadata", "status"]), ANY_VALUE, max_size=2))
+def test_any_object_has_an_answer_that_repeats_no_value(source: str, body: dict[str, Any]) -> None:
+    said = answer(source, body)
+    assert isinstance(said, bool) or (said and CANARY not in said and "\n" not in said)
