@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from gitfleet.api.bindings import BindingState
+from gitfleet.api.clusters import AgentStatus
 from gitfleet.api.conditions import Condition, Status
+from gitfleet.api.faults import Fault
 from gitfleet.api.objects import Origin
 from gitfleet.api.placements import PlacementKey
-from gitfleet.api.runs import ApprovalRequest, RunRecord
+from gitfleet.api.quarantines import Quarantine
+from gitfleet.api.runs import ASKED_AT, ApprovalRequest, RunRecord
 from gitfleet.api.staged import Approval, Stage, StagedRun, StagedStrategy
 from gitfleet.api.values import NamespacedName
 from gitfleet.approvals import judge
@@ -27,7 +30,8 @@ from gitfleet.reconcile.run_approvals import answers_to, asked_of_people, uncoun
 from gitfleet.reconcile.runs import Advanced, Beside, Runs, advance, runs_of, with_runs
 from gitfleet.rollout import staged
 from tests.rollout.builders import NOW, condition, scheduled
-from tests.rollout.run_trials import APPROVAL, begun, had, record, stage, trial
+from tests.rollout.run_trials import APPROVAL, begun, frozen, had, record, stage, trial
+from tests.works.builders import NAMESPACE, override, rule, snapshot
 
 WEB = PlacementKey("", "web")
 SCHEDULED = condition("Scheduled", Status.TRUE, "SchedulingPolicyFulfilled")
@@ -262,6 +266,110 @@ def test_a_run_sees_the_approvals_of_runs_that_were_there_before() -> None:
         )
         after = advance(WEB, record(scheduled("a")), SCHEDULED, shared, Failures())
         assert ("would answer run `x` too" in told(after.runs[0])) is refused, other
+
+
+STUCK = stage(max_concurrency=2, stuck_after=60.0, on_failure="Rollback")
+
+
+def two_runs(**more: Any) -> tuple[Beside, PlacementRecord]:
+    """Two runs of web under way, `one` on the clusters a and b, of which a has not become healthy."""
+    first = begun(STUCK, bindings=had("ab"))
+    first.observe("b", "Available")
+    second = begun(STUCK, bindings=had("ab")).step.run
+    runs = [replace(first.step.run, key=known("one").key), replace(second, key=known("two").key)]
+    desired = commit(asked("one"), asked("two"), all=(STUCK,), **more)
+    given = replace(beside(desired, *runs), inputs=replace(inputs(desired, *runs), now=NOW + timedelta(seconds=61)))
+    assert first.request.record is not None
+    return given, first.request.record
+
+
+def test_what_one_run_takes_back_is_quarantined_for_the_others_in_the_same_pass() -> None:
+    """Whichever comes first; but not where a person lifted that, or where all of them take it back."""
+    seen, of = two_runs()
+    fresh = known("late", created=NOW + timedelta(1))
+    states = {**seen.runs.states, fresh.key: "Run"}
+    runs = replace(seen.runs, records={**seen.runs.records, fresh.key: fresh}, states=states)
+    lifts = Quarantine(name="q", placement=WEB, digest="hash-1", lifted=True)
+    for lifted, refused in (((), True), ((lifts,), False), ((replace(lifts, lifted=False),), True)):
+        given = replace(seen, runs=runs, inputs=with_quarantines_of(seen.inputs, lifted))
+        after = advance(WEB, of, SCHEDULED, given, Failures())
+        assert [run.key.name for run in after.runs] == ["one", "two", "late"]
+        assert [run.fell_back for run in after.runs] == [True, True, False]
+        assert ("snapshot 1" in told(after.runs[2])) is refused, told(after.runs[2])
+        assert after.record is not None and after.record.bindings
+    one = known("one").key
+    alone = Runs(records={one: seen.runs.records[one]}, states=seen.runs.states)
+    after = advance(WEB, of, SCHEDULED, replace(seen, runs=alone), Failures())
+    assert [run.fell_back for run in after.runs] == [True]
+    assert after.plan is not None and after.plan.asks == ()
+
+
+def with_quarantines_of(given: Inputs, every: Iterable[Quarantine]) -> Inputs:
+    """The same with quarantines that people wrote."""
+    objects = {**given.desired.objects, "quarantines": {one.name: one for one in every}}
+    return replace(given, desired=replace(given.desired, objects=objects))
+
+
+def plan_of(of: PlacementRecord, desired: Desired, *runs: RunRecord, **more: Any) -> tuple[RunRecord, RolloutPlan, Any]:
+    """What becomes of the first run, what the plan says, and the bindings."""
+    changes = {name: more.pop(name) for name in ("clusters",) if name in more}
+    after = advance(WEB, of, SCHEDULED, replace(beside(desired, *runs, **more), **changes), Failures())
+    assert after.record is not None and after.plan is not None
+    return after.runs[0], after.plan, after
+
+
+FRONT = replace(override("front", NAMESPACE, rule(region="eu")), index=0)
+
+
+def test_what_a_run_sees_beside_its_record() -> None:
+    """Freezes, silent clusters, drift, quarantines, overrides with labels, and what clusters had before the pass."""
+    desired, both = commit(asked("one"), all=ALL), record(*had("ab"))
+    members = trial(stage(), clusters="ab").request.clusters
+    held = plan_of(both, desired, known("one"), freezes=frozen())[1]
+    assert {one.cluster: "frozen by" in one.reason for one in held.held} == {"a": True, "b": True}
+    agent = AgentStatus(conditions=(condition("Healthy", Status.UNKNOWN, "x"),))
+    lost = {name: replace(one, status=replace(one.status, agent=agent)) for name, one in members.items()}
+    silent = plan_of(both, desired, known("one"), clusters=lost)[1]
+    assert silent.waiting == ("run one starts no cluster while more than half do not answer, a, b",)
+    bad = told(plan_of(both, desired, known("one"), quarantined={"hash-1": "is quarantined: it burns"})[0])
+    assert "snapshot 1 is quarantined: it burns" in bad
+    run, _, after = plan_of(both, desired, known("one"))
+    assert [(c.cluster, c.former and c.former.resource_snapshot) for c in run.status.stages[0].clusters] == [
+        ("a", "web-0-snapshot"), ("b", None)
+    ]  # fmt: skip
+    going = begun(stage(), bindings=had("ab"))
+    going.observe("a", "Available")
+    assert going.request.record is not None
+    under_way = replace(going.step.run, key=known("one").key)
+    for disturbed, done in ((frozenset[str](), True), (frozenset({"a"}), False)):
+        run, _, _ = plan_of(going.request.record, desired, under_way, disturbed=disturbed)
+        first = run.status.stages[0].clusters[0]
+        assert (staged.cluster_phase(first) is staged.ClusterPhase.UPDATED) is done
+    gates = commit(asked("one"), all=(stage(before_tasks=(APPROVAL,)),))
+    (request,) = plan_of(both, gates, known("one"))[2].requests.values()
+    assert request.annotations[ASKED_AT] == "c0ffee"
+    east = {**members, "a": replace(members["a"], labels={"region": "eu"})}
+    documents = snapshot(NAMESPACE).documents
+    every = tuple(replace(s, documents=documents, manifests=(NAMESPACE,)) for s in both.resource_snapshots)
+    content = replace(both, resource_snapshots=every)
+    for more, references in (({}, ()), ({"overrides": (FRONT,), "every_override": (FRONT,)}, ("front-0",))):
+        run, _, after = plan_of(content, desired, known("one"), clusters=east, **more)
+        (first, second) = run.status.stages[0].clusters
+        assert (first.cluster_resource_overrides, second.cluster_resource_overrides) == (references, ())
+        bound_to = after.record.bindings[0]
+        assert bound_to.cluster_resource_overrides == references
+        assert bound_to.override_labels == ((("region", "eu"),) if references else ())
+
+
+def test_a_strategy_with_errors_is_waited_for() -> None:
+    wrong = Fault("strategies/all.yaml", 3, "ClusterStagedUpdateStrategy/all", "spec", "is wrong")
+    other = replace(wrong, object="ClusterStagedUpdateStrategy/other")
+    for faults, waits in (((wrong,), True), ((other,), False)):
+        desired = replace(commit(asked("one")), faults=faults)
+        run, plan, _ = plan_of(record(*had("ab")), desired, known("one"))
+        assert bool(plan.waiting) is waits
+        assert ("strategies/all.yaml:3" in " ".join(plan.waiting)) is waits
+        assert ("not found" in told(run)) is not waits
 
 
 def approval(name: str, answer: str = "True", **more: Any) -> Approval:

@@ -1,0 +1,596 @@
+"""Deciding placements one by one: what has one decided again, what stays as it is kept, and what a failure leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+
+import pytest
+
+from gitfleet import observe, schedule
+from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.conditions import Status
+from gitfleet.api.faults import LastGood
+from gitfleet.api.fleet import FleetConfig, ListedPlugin, MassDelete
+from gitfleet.api.freeze_files import FREEZES, Freeze
+from gitfleet.api.freezes import FreezeScope
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.objects import GroupKind, Manifest
+from gitfleet.api.overrides import JsonPatch, Override
+from gitfleet.api.pins import Pin
+from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType, ResourceSelector
+from gitfleet.api.quarantines import Quarantine
+from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
+from gitfleet.model.decisions import Inputs
+from gitfleet.model.desired import Desired
+from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.observations import ClusterObservation
+from gitfleet.model.rolling import Frozen, MoveKind
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.model.works import Work
+from gitfleet.reconcile.placements import Decided, PlacementsMemo, decide_placements, settle_placement
+from gitfleet.reconcile.runs import Advanced, Beside
+from gitfleet.reconcile.shared import Shared, SharedMemo, prepare, with_settings
+from gitfleet.reconcile.unsaid import unsaid_selections
+from gitfleet.removals import Kept
+from gitfleet.rollout import eviction_waits, owners_of
+from gitfleet.works import Unwritten
+from tests.reconcile.test_evictions import of as eviction
+from tests.reconcile.test_holds import failure
+from tests.reconcile.test_runs import asked, known
+from tests.removals.fleets import SHOP, WEB, config_map
+from tests.rollout.builders import NOW
+from tests.state import builders
+from tests.works.builders import obj, override, rule
+
+SPACE, A, B = obj("v1", "Namespace", "web"), config_map("a"), config_map("b")
+OTHER = obj("v1", "Namespace", "other")
+NAMESPACED = {GroupKind("", "Namespace"): False, GroupKind("", "ConfigMap"): True}
+MEMBERS = {name: builders.cluster(name) for name in ("c1", "c2")}
+NOTHING = observe.Seen.of({}, (), (), {})
+LATER = NOW + timedelta(seconds=1)
+SELECTS_WEB = (ResourceSelector(group="", version="v1", kind="Namespace", name="web"),)
+
+
+def place(key: PlacementKey = WEB, **more: Any) -> Placement:
+    """A placement of the namespace web and all that is in it, on every cluster."""
+    return Placement(key=key, **{"selectors": SELECTS_WEB, **more})
+
+
+PLACEMENT = place()
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What a pass reads, and what it has of the one before."""
+
+    wanted: Desired
+    before: FleetState
+    memo: PlacementsMemo = PlacementsMemo()
+    now: datetime = NOW
+    seen: observe.Seen = NOTHING
+    failures: tuple[Any, ...] = ()
+
+    def shared(self, **more: Any) -> Shared:
+        """What all placements of the pass share."""
+        inputs = Inputs(desired=self.wanted, before=self.before, observations={}, now=self.now)
+        profile, _ = schedule.profile_for(self.wanted.config, schedule.BUILT_IN)
+        made = prepare(inputs, self.before.clusters, profile, {}, SharedMemo(), Failures())
+        return replace(made, **more)
+
+    def decide(self, failures: Failures | None = None, **more: Any) -> PlacementsMemo:
+        """The decisions of the pass."""
+        placements = self.wanted.placements
+        failures = Failures(self.failures) if failures is None else failures
+        return decide_placements(placements, self.seen, self.shared(**more), self.memo, failures)
+
+    def then(self, **more: Any) -> Pass:
+        """The pass after this one, over what it decided."""
+        memo = self.decide(**more)
+        records = {key: one.record for key, one in memo.decided.items()}
+        return replace(self, before=replace(self.before, placements=records), memo=memo)
+
+    def write(self, **changes: Any) -> Pass:
+        """The same of another commit."""
+        objects = {**self.wanted.objects, **changes.pop("objects", {})}
+        return replace(self, wanted=replace(self.wanted, commit="e", objects=objects, **changes))
+
+    def with_clusters(self, **members: MemberCluster) -> Pass:
+        """The same with other clusters."""
+        return replace(self, before=replace(self.before, clusters={**self.before.clusters, **members}))
+
+    def with_binding(self, at: int = 1, **changes: Any) -> Pass:
+        """The same with something else in a binding."""
+        return self.with_record(
+            bindings=tuple(replace(b, **changes) if n == at else b for n, b in enumerate(self.record().bindings))
+        )
+
+    def with_record(self, **changes: Any) -> Pass:
+        """The same with something else in the record of web."""
+        records = {**self.before.placements, WEB: replace(self.record(), **changes)}
+        return replace(self, before=replace(self.before, placements=records))
+
+    def record(self, key: PlacementKey = WEB) -> PlacementRecord:
+        """The record of a placement, web if none is named."""
+        return self.before.placements[key]
+
+
+def begun(*placements: Placement, payload: tuple[Manifest, ...] = (SPACE, A), **objects: Any) -> Pass:
+    """A commit that nobody has decided yet."""
+    every = {"placements": {one.key: one for one in placements or (PLACEMENT,)}, "clusters": MEMBERS, **objects}
+    wanted = Desired(commit="d", objects=every, payload=payload, namespaced=NAMESPACED)
+    return Pass(wanted, FleetState(clusters=MEMBERS))
+
+
+def available(binding: Binding) -> Binding:
+    """It has what it should have."""
+    conditions = builders.through(generation=binding.generation)
+    return replace(binding, conditions=conditions, applied_snapshot=binding.resource_snapshot)
+
+
+def rolled_out(*placements: Placement, payload: tuple[Manifest, ...] = (SPACE, A)) -> Pass:
+    """One that was rolled out, and of which nothing is left to decide."""
+    found = begun(*placements, payload=payload).then()
+    records = {
+        key: replace(record, bindings=tuple(map(available, record.bindings)))
+        for key, record in found.before.placements.items()
+    }
+    return replace(found, before=replace(found.before, placements=records)).then().then()
+
+
+@cache
+def settled() -> Pass:
+    """The placement web, rolled out."""
+    return rolled_out()
+
+
+def held(**kept: Any) -> Kept:
+    """What must stay."""
+    fields: dict[str, Any] = {name: {WEB: frozenset(those)} for name, those in kept.items()}
+    return Kept(**fields)
+
+
+def failed_on(cluster: str, key: PlacementKey = WEB) -> observe.Seen:
+    """A placement's work on a cluster cannot be made."""
+    work = Work(placement=key, cluster=cluster, generation=2, snapshot="s", manifests=(), error="broken")
+    seen = ClusterObservation(cluster=cluster, reachable=True, observed=NOW)
+    return observe.Seen.of({cluster: (work,)}, (), (), {cluster: seen})
+
+
+FRONT = override("front", SPACE, rule(JsonPatch("add", "/metadata/labels", {"tier": "front"})))
+OVERRIDES: dict[Any, Override] = {FRONT.override.key: FRONT.override}
+IDENTITY = A.key.identity
+
+
+@pytest.mark.parametrize(
+    ("change", "more", "again"),
+    [
+        (lambda one: one, {}, False),
+        (lambda one: replace(one, now=LATER), {}, False),
+        (lambda one: one.write(), {}, False),
+        (lambda one: one.write(payload=(SPACE, A, OTHER)), {}, False),
+        (lambda one: one.write(payload=(SPACE, A, B)), {}, True),
+        (lambda one: one.write(payload=(SPACE,)), {}, True),
+        (lambda one: one.write(objects={"placements": {WEB: place(revision_history_limit=3)}}), {}, True),
+        (lambda one: one.with_clusters(c1=replace(MEMBERS["c1"], labels={"a": "b"})), {}, True),
+        (lambda one: one.with_clusters(c1=replace(MEMBERS["c1"], deleting=NOW)), {}, True),
+        (lambda one: one.with_clusters(c3=builders.cluster("c3")), {}, True),
+        (lambda one: one.write(objects={"overrides": OVERRIDES}), {}, True),
+        (lambda one: one, {"unreadable": frozenset({"x-0"})}, True),
+        (lambda one: one, {"quarantines": {WEB: {"d": "is bad"}}}, True),
+        (lambda one: one, {"pins": {WEB: Pin(name="p", placement=WEB, snapshot=0)}}, True),
+        (lambda one: one, {"evictions": {WEB: (eviction("a"),)}}, True),
+        (lambda one: one, {"evictions": {SHOP: (eviction("a"),)}}, False),
+        (lambda one: replace(one, seen=failed_on("c1")), {}, True),
+        (lambda one: replace(one, seen=failed_on("c9", SHOP)), {}, False),
+        (lambda one: one, {"kept": held(overridden=())}, True),
+        (lambda one: one, {"kept": Kept(overridden={SHOP: {"c1": frozenset({IDENTITY})}})}, False),
+        (lambda one: one, {"kept": held(unwritten=[IDENTITY])}, True),
+        (lambda one: one, {"kept": held(unwritten=())}, False),
+        (lambda one: one, {"kept": held(objects=[IDENTITY])}, False),
+        (lambda one: one, {"kept": held(bindings=["c1"])}, False),
+        (lambda one: one, {"kept": Kept(placements=frozenset({WEB}))}, False),
+        (lambda one: one, {"kept": Kept(placements=frozenset({SHOP}))}, False),
+        (lambda one: replace(one, failures=(failure(Subject.of_placement(WEB)),)), {}, True),
+        (lambda one: replace(one, failures=(failure(Subject.of_placement(SHOP)),)), {}, False),
+        (lambda one: replace(one, memo=replace(one.memo, seen=None)), {}, True),
+        (lambda one: replace(one, memo=PlacementsMemo()), {}, True),
+        (lambda one: one.with_record(), {}, True),
+    ],
+)  # fmt: skip
+def test_a_placement_is_decided_again_only_where_something_changed_for_it(
+    change: Callable[[Pass], Pass], more: dict[str, Any], again: bool
+) -> None:
+    if more.get("kept") == held(overridden=()):
+        more = {"kept": Kept(overridden={WEB: {"c1": frozenset({IDENTITY})}})}
+    before = settled()
+    found = change(before).decide(**more)
+    assert (found.decided[WEB] is not before.memo.decided[WEB]) is again
+    assert found.decided[WEB].lasting or again
+    assert list(found.decided) == [WEB]
+
+
+def test_what_moves_or_waits_is_decided_again() -> None:
+    """A rollout that is under way, a run, an eviction, and a placement that leaves."""
+    first = begun().then()
+    assert not first.memo.decided[WEB].lasting, "bound just now"
+    newer = settled().write(payload=(SPACE, A, B)).then().then()
+    assert newer.memo.decided[WEB].plan is not None
+    assert newer.decide().decided[WEB] is not newer.memo.decided[WEB]
+    rests = settled()
+    assert not rests.decide(evictions={WEB: (eviction("a"),)}).decided[WEB].lasting
+    run = known("go")
+    moved = replace(rests, before=replace(rests.before, runs={run.key: run}))
+    moved = moved.write(objects={"runs": {run.key: asked("go")}})
+    assert not moved.decide().decided[WEB].lasting
+    gone = place(deleting=NOW)
+    leaving = rests.write(objects={"placements": {WEB: gone}})
+    after = leaving.then()
+    assert [b.deleting for b in after.record().bindings] == [NOW, None]
+    assert not after.memo.decided[WEB].lasting and not after.decide().decided[WEB].lasting
+    everywhere = replace(after, now=LATER).with_binding(0, deleting=NOW).with_binding(1, deleting=NOW)
+    twice = everywhere.then().then()
+    assert twice.memo.decided[WEB].lasting and twice.decide().decided[WEB] is twice.memo.decided[WEB]
+
+
+def test_what_a_hold_keeps_is_decided_once_more_when_the_hold_changes() -> None:
+    kept = held(objects=[B.key.identity])
+    with_b = rolled_out(payload=(SPACE, A, B))
+    without = with_b.write(payload=(SPACE, A))
+    first = without.then(kept=kept)
+    assert first.memo.decided[WEB].objects == {B.key.identity}
+    assert first.record().latest_resources == with_b.record().latest_resources
+    assert first.memo.decided[WEB].lasting
+    assert first.decide(kept=kept).decided[WEB] is first.memo.decided[WEB]
+    both = replace(kept, placements=frozenset({WEB}))
+    assert first.decide(kept=both).decided[WEB] is not first.memo.decided[WEB], "the whole takes their place"
+    released = first.decide().decided[WEB]
+    assert released.objects == frozenset()
+    assert released.record.latest_resources != with_b.record().latest_resources
+
+
+ONE = PlacementPolicy(placement_type=PlacementType.PICK_FIXED, cluster_names=("c1",))
+
+
+def states(record: PlacementRecord) -> list[tuple[str, str, bool]]:
+    """Each binding's cluster and state, and whether it is given up."""
+    return [(b.cluster, b.state, b.deleting is not None) for b in record.bindings]
+
+
+@pytest.mark.parametrize(
+    ("bindings", "state", "kept", "key", "more"),
+    [
+        ([], BindingState.UNSCHEDULED, [], True, ""),
+        (["c1"], BindingState.UNSCHEDULED, [], True, ""),
+        (["c2"], BindingState.BOUND, ["c2"], False, "; 1 more kept by a hold"),
+        (["c2", "c1", "c9"], BindingState.BOUND, ["c2"], False, "; 1 more kept by a hold"),
+    ],
+)
+def test_a_cluster_that_is_picked_no_more_stays_while_that_is_held(
+    bindings: list[str], state: BindingState, kept: list[str], key: bool, more: str
+) -> None:
+    fewer = settled().write(objects={"placements": {WEB: place(policy=ONE)}})
+    found = fewer.decide(kept=held(bindings=bindings)).decided[WEB]
+    assert {(cluster, one) for cluster, one, _ in states(found.record)} == {("c1", "Bound"), ("c2", state.value)}
+    assert found.clusters == frozenset(kept)
+    assert bool(found.record.schedule_key) is key
+    scheduled = found.record.scheduled
+    assert scheduled is not None and scheduled.status is Status.TRUE
+    assert scheduled.message.endswith(more) and ("kept by a hold" in scheduled.message) is bool(more)
+    assert [b.cluster for b in found.record.bindings] == ["c1", "c2"]
+    assert found.record.bindings[1] == fewer.record().bindings[1] or not kept
+
+
+def test_a_binding_that_is_held_is_decided_in_every_pass_and_the_same_each_time() -> None:
+    kept = held(bindings=["c2"])
+    first = settled().write(objects={"placements": {WEB: place(policy=ONE)}}).then(kept=kept)
+    second = first.then(kept=kept)
+    assert second.record() is first.record() and second.memo.decided[WEB].clusters == {"c2"}
+    assert second.decide(kept=replace(kept, placements=frozenset({WEB}))).decided[WEB].clusters == frozenset()
+
+
+def test_a_selector_that_selects_nothing_usable_says_so_and_keeps_what_is_there() -> None:
+    bad = LabelSelector({}, (LabelRequirement("tier", "Like"),))
+    selectors = (ResourceSelector(group="", version="v1", kind="Namespace", label_selector=bad),)
+    wrong = settled().write(objects={"placements": {WEB: place(selectors=selectors)}})
+    found = wrong.decide(kept=held(bindings=["c2"]))
+    one = found.decided[WEB]
+    assert one.record.scheduled is not None and one.record.scheduled.reason == "InvalidResourceSelectors"
+    assert one.record.scheduled.status is Status.FALSE
+    assert one.clusters == {"c2"} and one.record.bindings == settled().record().bindings
+    assert found.unsaid == {WEB: frozenset()}
+    assert wrong.decide().decided[WEB].clusters == frozenset()
+
+
+KEPT = Kept(
+    objects={WEB: frozenset({IDENTITY})},
+    bindings={WEB: frozenset({"c1"})},
+    overridden={WEB: {"c1": frozenset({IDENTITY})}},
+    unwritten={WEB: frozenset({IDENTITY})},
+)
+
+
+def test_what_cannot_be_decided_stays_as_it_is_and_keeps_what_is_held() -> None:
+    """Its override cannot be read; or something before it failed; the other placement is decided."""
+    both = rolled_out(PLACEMENT, place(SHOP, selectors=(replace(SELECTS_WEB[0], name="other"),)))
+    broken = both.with_binding(cluster_resource_overrides=("x-0",))
+    for given, more in (
+        (broken, {"unreadable": frozenset({"x-0"})}),
+        (replace(broken, failures=(failure(Subject.of_placement(WEB)),)), {}),
+    ):
+        failures = Failures(given.failures)
+        found = given.decide(failures, kept=KEPT, **more)
+        assert found.decided[WEB] == Decided(
+            given.record(),
+            objects=KEPT.objects[WEB],
+            clusters=KEPT.bindings[WEB],
+            overridden=KEPT.overridden[WEB],
+            unwritten=KEPT.unwritten[WEB],
+        )
+        assert found.decided[WEB].record is given.record()
+        assert [one.subject for one in failures.found] == [Subject.of_placement(WEB)]
+        assert found.unsaid == {WEB: {SPACE.key.identity, IDENTITY}}
+        plain = given.decide(Failures(given.failures), **more).decided[WEB]
+        assert plain == Decided(given.record())
+        assert found.decided[SHOP].record is both.record(SHOP)
+
+
+def test_a_new_placement_that_cannot_be_decided_has_an_empty_record() -> None:
+    failures = Failures([failure(Subject.of_placement(WEB))])
+    assert begun().decide(failures).decided == {WEB: Decided(PlacementRecord(placement=PLACEMENT))}
+
+
+EXTERNAL = RolloutStrategy(type=RolloutStrategyType.EXTERNAL)
+
+
+def frozen(**scope: Any) -> dict[str, Any]:
+    """A freeze of an hour."""
+    one = Freeze(name="sale", owner="ann", reason="r", until=NOW + timedelta(hours=1), scope=FreezeScope(**scope))
+    return {FREEZES: {("Freeze", "sale"): one}}
+
+
+def bad(snapshot: str) -> dict[str, Any]:
+    """That content is quarantined."""
+    return {"quarantines": {"q": Quarantine(name="q", placement=WEB, digest=snapshot, reason="it burns")}}
+
+
+def test_a_rollout_is_held_by_freezes_and_quarantines_and_silence() -> None:
+    newer = settled().write(payload=(SPACE, A, B))
+    taken = newer.then()
+    assert [(move.cluster, move.kind) for move in plan(taken.memo).moves] == [("c1", MoveKind.UPDATE)]
+    digest = taken.record().resource_snapshots[-1].hash
+    for change, reasons in (
+        (newer.write(objects=frozen()), {"c1": "frozen by", "c2": "frozen by"}),
+        (newer.write(objects=bad(digest)), {"c1": "it burns", "c2": "it burns"}),
+    ):
+        found = plan(change.decide())
+        assert not found.moves and {one.cluster for one in found.held} == reasons.keys()
+        assert all(reasons[one.cluster] in one.reason for one in found.held)
+    early = replace(newer, now=NOW + timedelta(minutes=10))
+    silent = early.with_clusters(c1=builders.cluster("c1", healthy="Unknown"), c2=builders.cluster("c2"))
+    skipping = plan(silent.decide())
+    assert [move.cluster for move in skipping.moves] == ["c2"]
+    config = replace(newer.wanted.config, rollout_unreachable="Wait")
+    waiting = plan(silent.write(objects={"fleetconfigs": {"fleet": config}}).decide())
+    assert [move.cluster for move in waiting.moves] != ["c2"]
+    disturbed = plan(newer.decide(disturbed={WEB: frozenset({"c2"})}))
+    assert disturbed.moves == (), "what may be down counts as unavailable"
+    assert plan(newer.decide(kept=Kept(placements=frozenset({SHOP})))).moves
+
+
+def plan(memo: PlacementsMemo) -> Any:
+    """The plan of web."""
+    found = memo.decided[WEB].plan
+    assert found is not None
+    return found
+
+
+def test_a_placement_whose_removal_is_held_gets_nothing_new() -> None:
+    kept = Kept(placements=frozenset({WEB}))
+    newer = replace(settled().write(payload=(SPACE, A, B)), memo=PlacementsMemo())
+    found = newer.decide(kept=kept).decided[WEB]
+    assert (found.record.latest_resources, found.plan) == (settled().record().latest_resources, None)
+    run = known("go")
+    running = replace(newer, before=replace(newer.before, runs={run.key: run}))
+    running = running.write(objects={"runs": {run.key: asked("go")}})
+    assert running.decide(kept=kept).decided[WEB].runs is None
+    advanced = running.decide().decided[WEB].runs
+    assert advanced is not None and [one.key for one in advanced.runs] == [run.key]
+
+
+def test_an_external_placement_is_moved_by_its_runs_alone() -> None:
+    rests = rolled_out(place(strategy=EXTERNAL))
+    assert states(rests.record()) == [("c1", "Scheduled", False), ("c2", "Scheduled", False)]
+    assert rests.memo.decided[WEB].plan is None
+    run = known("go")
+    waits = replace(rests, before=replace(rests.before, runs={run.key: run}))
+    found = waits.write(objects={"runs": {run.key: asked("go")}}).decide().decided[WEB]
+    assert found.plan is not None and found.plan.waiting == () and found.runs is not None
+    (last,) = (one.status.conditions[-1] for one in found.runs.runs)
+    assert "referenced updateStrategy not found" in last.message
+
+
+def test_an_eviction_takes_a_placement_off_a_cluster_and_waits_for_a_freeze() -> None:
+    asked_for = {WEB: (eviction("a", cluster="c1"), eviction("b", cluster="c2"))}
+    found = settled().decide(evictions=asked_for).decided[WEB]
+    assert [one.name for one in found.evictions] == ["a", "b"] and found.frozen == ()
+    half = settled().write(objects=frozen(clusters=LabelSelector({"tier": "gold"})))
+    half = half.with_clusters(c1=replace(MEMBERS["c1"], labels={"tier": "gold"}))
+    one = half.decide(evictions=asked_for).decided[WEB]
+    assert [e.name for e in one.evictions] == ["b"]
+    assert [(e.name, why.until) for e, why in one.frozen] == [("a", NOW + timedelta(hours=1))]
+    whole = settled().write(objects=frozen()).decide(evictions=asked_for)
+    assert whole.decided[WEB].evictions == () and [e.name for e, _ in whole.frozen()] == ["a", "b"]
+
+
+def test_a_placement_that_leaves_stays_where_another_one_takes_over() -> None:
+    """Those that stay are decided first; the answer keeps the order of the placements."""
+    both = settled()
+    leaving = both.write(objects={"placements": {WEB: place(deleting=NOW), SHOP: place(SHOP, strategy=EXTERNAL)}})
+    found = leaving.decide()
+    assert list(found.decided) == [WEB, SHOP]
+    assert states(found.decided[WEB].record) == [("c1", "Bound", False), ("c2", "Bound", False)]
+    assert [(one.cluster, one.awaits) for one in plan(found).held] == [("c1", SHOP), ("c2", SHOP)]
+    alone = both.write(objects={"placements": {WEB: place(deleting=NOW)}}).decide()
+    assert [gone for _, _, gone in states(alone.decided[WEB].record)] == [True, False]
+    still = leaving.write(objects=frozen()).decide()
+    assert all("frozen by" in one.reason for one in plan(still).held), "the end of a freeze is known"
+
+
+def test_what_a_memo_says_of_all_its_decisions() -> None:
+    record = settled().record()
+    wait, other = Frozen("frozen by night", LATER), Frozen("frozen by day", None)
+    a, b = eviction("a"), eviction("b")
+    memo = PlacementsMemo(
+        decided={
+            WEB: Decided(
+                record, plan(begun().then().memo), frozen=((a, wait), (b, other)), objects=frozenset({IDENTITY}),
+                clusters=frozenset({"c1"}), overridden={"c1": frozenset({IDENTITY})},
+            ),
+            SHOP: Decided(record, runs=Advanced(runs=(known("go"),))),
+        }
+    )  # fmt: skip
+    assert memo.plans() == {WEB: memo.decided[WEB].plan}
+    assert memo.frozen() == [(a, wait), (b, other)] and memo.wakes() == [LATER, None]
+    assert memo.waiting() == (eviction_waits(a, wait), eviction_waits(b, other))
+    assert memo.runs() == {WEB: Advanced(), SHOP: Advanced(runs=(known("go"),))}
+    wanted = Kept(
+        placements=frozenset({SHOP}),
+        objects={SHOP: frozenset({IDENTITY})},
+        bindings={SHOP: frozenset({"c2"})},
+        overridden={SHOP: {"c2": frozenset({IDENTITY})}},
+    )
+    assert memo.kept(wanted) == replace(
+        wanted,
+        objects={WEB: frozenset({IDENTITY})},
+        bindings={WEB: frozenset({"c1"})},
+        overridden={WEB: {"c1": frozenset({IDENTITY})}},
+    )
+
+
+@pytest.mark.parametrize("deleting", [None, NOW])
+def test_a_settled_placement_is_gone_when_nothing_of_it_is_left(deleting: datetime | None) -> None:
+    old = replace(settled().record(), placement=place(deleting=deleting))
+    given_up = replace(old, bindings=tuple(replace(b, deleting=NOW) for b in old.bindings))
+    owned = {"c1": {A.key: InventoryEntry(key=A.key, placement=WEB)}}
+    for record, inventory, left in (
+        (old, {}, ["c1", "c2"]),
+        (given_up, owned, ["c1"]),
+        (given_up, {}, []),
+    ):
+        failures = Failures()
+        owners = owners_of({WEB: record}, inventory, failures)
+        found = settle_placement(record, NOTHING, owners, LATER, failures)
+        if deleting is not None and not left:
+            assert found is None
+            continue
+        assert found is not None and [b.cluster for b in found.bindings] == left
+        assert (found is record) is (left == ["c1", "c2"])
+    failures = Failures()
+    seen = settle_placement(old, failed_on("c1"), {}, LATER, failures)
+    assert seen is not None and seen is not old and not failures.found
+    assert [c.last_transition_time for c in seen.conditions if c.status is Status.FALSE] == [LATER]
+
+
+def test_what_is_selected_and_in_no_snapshot_is_said() -> None:
+    """Of one that is pinned, could not be decided or cannot be used as a whole: what each selector picks."""
+    rests = settled()
+    bad_one = replace(SELECTS_WEB[0], name=None, label_selector=LabelSelector({}, (LabelRequirement("t", "Like"),)))
+    shared = rests.shared()
+    pinned, unusable = (
+        replace(rests.record(), conditions=(builders.condition(f"ClusterResourcePlacement{type_}", "False", reason),))
+        for type_, reason in (("Pinned", "x"), ("Scheduled", "InvalidResourceSelectors"))
+    )
+    other = replace(unusable, conditions=(replace(unusable.conditions[0], reason="SchedulingPolicyUnfulfilled"),))
+    every = frozenset({SPACE.key.identity, IDENTITY})
+    for record, failed, found in (
+        (rests.record(), (), {}),
+        (pinned, (), {WEB: every}),
+        (unusable, (), {WEB: every}),
+        (rests.record(), (WEB,), {WEB: every}),
+        (rests.record(), (SHOP,), {}),
+        (other, (), {}),
+        (replace(rests.record(), conditions=()), (), {}),
+    ):
+        failures = Failures([failure(Subject.of_placement(key)) for key in failed])
+        assert unsaid_selections({WEB: record}, shared, failures) == found
+    for selectors, selected in (
+        ((bad_one,), frozenset()),
+        ((bad_one, *SELECTS_WEB), every),
+        ((*SELECTS_WEB, bad_one), every),
+    ):
+        wrong = rests.write(objects={"placements": {WEB: place(selectors=selectors)}}).shared()
+        assert unsaid_selections({WEB: pinned}, wrong, Failures()) == {WEB: selected}
+    gone = rests.write(objects={"placements": {}}).shared()
+    assert unsaid_selections({WEB: pinned}, gone, Failures()) == {}
+
+
+def test_a_selection_that_cannot_be_read_is_empty_and_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    rests, failures = settled(), Failures([failure(Subject.of_placement(WEB))])
+
+    def breaks(*_: object) -> None:
+        raise ValueError("no")
+
+    monkeypatch.setattr("gitfleet.reconcile.unsaid.snapshots.select", breaks)
+    assert unsaid_selections({WEB: rests.record()}, rests.shared(), failures) == {WEB: frozenset()}
+    assert len(failures.found) == 2
+
+
+def test_what_placements_share_is_what_their_runs_see() -> None:
+    bad = Quarantine(name="q", placement=WEB, digest="d", reason="it burns")
+    before = replace(settled().before, overrides={FRONT.override.key: (FRONT,)})
+    given = replace(settled(), before=before).write(objects={**frozen(), "overrides": OVERRIDES})
+    shared = given.shared(kept=KEPT, disturbed={WEB: frozenset({"c1"})}, quarantines={WEB: {"d": bad}})
+    assert shared.overrides == shared.every_override == (FRONT,) and shared.freezes.found
+    for key, mine in ((WEB, True), (SHOP, False)):
+        assert shared.beside(key) == Beside(
+            inputs=shared.inputs,
+            runs=shared.runs,
+            clusters=shared.clusters,
+            overrides=(FRONT,),
+            every_override=(FRONT,),
+            held=KEPT.overridden[WEB] if mine else {},
+            unwritten=Unwritten(KEPT.unwritten[WEB], (FRONT,)) if mine else Unwritten(),
+            disturbed=frozenset({"c1"}) if mine else frozenset(),
+            freezes=shared.freezes,
+            quarantined={"d": bad.sentence} if mine else {},
+        )
+    assert shared.memo(Failures()) == SharedMemo(
+        payload=shared.payload_memo, index=shared.index, digests=shared.digests
+    )
+    failures = Failures([failure(Subject("MemberCluster", "c1"))])
+    assert shared.memo(failures) == SharedMemo(payload=shared.payload_memo, index=None, digests=shared.digests)
+
+
+def test_a_pass_takes_over_what_the_one_before_prepared() -> None:
+    """The payload of the same commit, and what each placement was."""
+    given = settled()
+    inputs = Inputs(desired=given.wanted, before=given.before, observations={}, now=NOW)
+    profile, _ = schedule.profile_for(given.wanted.config, schedule.BUILT_IN)
+    first = prepare(inputs, given.before.clusters, profile, {SHOP: frozenset()}, SharedMemo(), Failures())
+    memo = replace(first.memo(Failures()), digests={WEB: ((), b""), SHOP: ((), b"")})
+    again = prepare(inputs, given.before.clusters, profile, {}, memo, Failures())
+    assert again.payload is first.payload
+    assert first.payload_memo is not None and first.disturbed == {SHOP: frozenset()}
+    assert dict(again.digests) == {WEB: ((), b"")} and again.profile is profile
+    assert (again.evictions, again.pins, again.quarantines, again.deletions) == ({}, {}, {}, ())
+
+
+def test_the_settings_of_a_commit_go_into_the_state() -> None:
+    plugin = ListedPlugin(name="TaintToleration")
+    config = FleetConfig(scheduler_plugins=(plugin,), mass_delete=MassDelete(max_percent=7))
+    good = {"a.yaml": (LastGood(blob="b", documents=(0,)),)}
+    wanted = replace(settled().write(objects={**frozen(), "fleetconfigs": {"fleet": config}}).wanted, last_good=good)
+    assert with_settings(settled().before, wanted) == replace(
+        settled().before,
+        observed_commit="e",
+        scheduler_plugins=(plugin,),
+        mass_delete=MassDelete(max_percent=7),
+        freezes=wanted.freezes,
+        last_good=good,
+    )
