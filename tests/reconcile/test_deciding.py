@@ -59,7 +59,7 @@ DONE = tuple(delete(name, key) for name in CLUSTERS for key in (WEB, SHOP))
         (replace(AFTER), [("c1", "web"), ("c1", "shop"), ("c2", "web"), ("c2", "shop")]),
         (replace(AFTER, placements={SHOP: AFTER.placements[SHOP]}), [("c1", "shop"), ("c2", "shop")]),
         (
-            replace(AFTER, placements={**AFTER.placements, SHOP: replace(AFTER.placements[SHOP])}),
+            replace(AFTER, placements={**AFTER.placements, SHOP: replace(AFTER.placements[SHOP], schedule_key="")}),
             [("c1", "web"), ("c2", "web")],
         ),
         (replace(AFTER, clusters={"c2": AFTER.clusters["c2"]}), [("c2", "web"), ("c2", "shop")]),

@@ -152,6 +152,7 @@ class Trial:
         it is stuck is said in KubeFleet's words there, and why an answer does not count only where that is recorded."""
         said = (*self.step.waiting, *self.step.asks)
         waits = staged.waits_of(self.step.run, self.step.requests, self.request.now)
+        assert all(waits)
         for wait in waits:
             assert " is stuck " in wait or any(one.startswith(wait.partition(";")[0]) for one in said), (wait, said)
         if waits and steps.run_phase(self.step.run.status) in (RunPhase.STOPPING, RunPhase.ROLLING_BACK):
