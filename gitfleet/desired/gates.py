@@ -6,14 +6,13 @@ Sources: invariant 2 (last good wins), decision D31 (what is hidden is no deleti
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Final
 
 from gitfleet.api import Break
 from gitfleet.api.annotations import below
-from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.faults import Fault
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.freeze_files import Freeze
@@ -21,19 +20,17 @@ from gitfleet.api.freezes import FreezeScope
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import Identity
 from gitfleet.api.pins import Pin
-from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.placements import PlacementKey
 from gitfleet.api.quarantines import Quarantine
-from gitfleet.api.runs import DELETE_STAGE
-from gitfleet.api.staged import DisruptionBudget, StagedStrategy
+from gitfleet.api.staged import DisruptionBudget
 from gitfleet.desired.crosschecks import Refusals
-from gitfleet.desired.labelled import Labelled
 from gitfleet.desired.paths import IGNORE_FILE, read_paths
+from gitfleet.desired.present import Present, any_matches
 from gitfleet.desired.readings import FileReading, ReadObject, payload_identity, read_file
 from gitfleet.desired.recovery import Recovery
 from gitfleet.desired.request import SYMLINK, DesiredRequest
 from gitfleet.desired.vanished import ignore_rules, ignored_at
 from gitfleet.formats.limits import MAX_FILE_BYTES
-from gitfleet.formats.near_names import did_you_mean, nearest
 from gitfleet.formats.yaml_reader import parse_documents
 from gitfleet.model.state import FleetState
 
@@ -54,7 +51,9 @@ def hidden_gates(
     if not gone:
         return
     rules = ignore_rules(request)
-    files = _Files(request, recovery, chosen, readings, rules, read_paths(request.files, rules))
+    read = read_paths(request.files, rules)
+    unread = sorted(path for path in request.changed or () if path in request.files and path not in read)
+    files = _Files(request, recovery, chosen, readings, rules, read, unread)
     for item in gone:
         if (found := files.hiding(item)) is not None:
             kept_for, path, line, what, do = found
@@ -72,7 +71,7 @@ def _is_gate(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """The files of a commit, and those of them that are `read` one by one."""
+    """The files of a commit, those of them that are `read` one by one, and those that changed and are not."""
 
     request: DesiredRequest
     recovery: Recovery
@@ -80,6 +79,7 @@ class _Files:
     readings: Mapping[str, FileReading]
     rules: bytes
     read: frozenset[str]
+    unread: Sequence[str]
 
     def hiding(self, gate: ReadObject) -> tuple[str, str, int, str, str] | None:
         """Where a gate is kept for, the path and line of the error, what is so, and what to do; None where its file was
@@ -103,14 +103,13 @@ class _Files:
         """Where a gate stands since this commit, or since it is kept for the path `own`, without being one ("":
         nowhere)."""
         as_payload, is_there = self._payload_at(gate), own in self.request.files
-        new = {path for path in self.request.changed or () if path in self.request.files and path not in self.read}
         if as_payload and (as_payload == own or as_payload in (self.request.changed or ())):
             return as_payload
         if is_there and own not in self.read:
             return own
         before = self.request.before.get(own)
         blobs = {gate.origin.blob, before.blob if before is not None else ""} - {""}
-        same = (path for path in sorted(new) if self.request.files[path].blob in blobs or self._has(path, gate))
+        same = (path for path in self.unread if self.request.files[path].blob in blobs or self._has(path, gate))
         return next(same, "")
 
     def _has(self, path: str, gate: ReadObject) -> bool:
@@ -143,17 +142,12 @@ def _edited(item: ReadObject, recovery: Recovery) -> ReadObject | None:
     return old if old is not None and type(old.value) is type(item.value) and _is_gate(old.value) else None
 
 
-class _There:
+class _There(Present):
     """What a gate may be for."""
 
-    def __init__(self, items: Iterable[ReadObject], accepted: FleetState) -> None:
-        values = [item.value for item in items]
-        self._placements = {value.key for value in values if isinstance(value, Placement)}
-        strategies = (value for value in values if isinstance(value, StagedStrategy))
-        self._stages = {DELETE_STAGE, *(stage.name for strategy in strategies for stage in strategy.stages)}
-        self._clusters = Labelled(value.scheduling_labels for value in values if isinstance(value, MemberCluster))
-        self._accepted = accepted
-        self._were = {str(key) for key, record in accepted.placements.items() if record.placement.deleting is None}
+    @cached_property
+    def _were(self) -> Collection[str]:
+        return {str(key) for key, record in self.accepted.placements.items() if record.placement.deleting is None}
 
     def slips(self, new: object, old: object) -> Iterator[Break]:
         """What an edited gate names that is not there, in the place of what is."""
@@ -170,27 +164,27 @@ class _There:
             case Quarantine(), Quarantine():
                 notes = list(self._of_placement(new.placement, old.placement))
                 yield from notes
-                if not notes and old.placement in self._placements and self._has(old) and not self._has(new):
+                if not notes and str(old.placement) in self.placements and self._has(old) and not self._has(new):
                     hint = "copy it from the snapshot, or delete the file to end it"
                     yield ("spec", "digest"), f"is the digest of no snapshot of {new.placement}, {_STAYS}; {hint}"
             case _:
                 return
 
     def _of_placement(self, new: PlacementKey, old: PlacementKey) -> Iterator[Break]:
-        known = set(map(str, self._placements))
-        if new not in self._placements and self._is_slip(
-            str(new), old in self._placements, str(old) in self._were, known
-        ):
-            yield ("spec", "placement"), f"names no placement, {_STAYS}; {did_you_mean(str(new), known, _RIGHT)}"
+        known = self.placements
+        if str(new) not in known and (do := self._slip(str(new), str(old) in known, str(old) in self._were, known)):
+            yield ("spec", "placement"), f"names no placement, {_STAYS}; {do}"
 
-    @staticmethod
-    def _is_slip(name: str, is_left: bool, was_there: bool, known: Collection[str]) -> bool:
-        """Whether a name of nothing came by a slip: what was named is left, or has perhaps another name since this
-        commit, which the name resembles."""
-        return is_left or (was_there and nearest(name, known) is not None)
+    def _slip(self, name: str, is_left: bool, was_there: bool, known: Collection[str]) -> str:
+        """What to do about a name of nothing that came by a slip, "" for one that did not: what was named is left, or
+        has perhaps another name since this commit, which the name resembles, or may when enough was compared."""
+        near = self.nearest(name, known) if is_left or was_there else None
+        if near is not None:
+            return f"did you mean {near}?"
+        return _RIGHT if is_left or (was_there and self.not_compared) else ""
 
     def _has(self, quarantine: Quarantine) -> bool:
-        record = self._accepted.placements.get(quarantine.placement)
+        record = self.accepted.placements.get(quarantine.placement)
         return record is not None and any(one.hash == quarantine.digest for one in record.resource_snapshots)
 
     def _of_scope(self, new: FreezeScope, old: FreezeScope) -> Iterator[Break]:
@@ -198,22 +192,18 @@ class _There:
         # comes back by a revert.
         had_any = old != FreezeScope()
         for word, patterns, before, known, were in (
-            ("placement", new.placements, old.placements, set(map(str, self._placements)), self._were),
-            ("stage", new.stages, old.stages, self._stages, ()),
+            ("placement", new.placements, old.placements, self.placements, self._were),
+            ("stage", new.stages, old.stages, self.stages, ()),
         ):
             dropped = [one for one in before if one not in patterns]
-            is_left = (had_any and not before) or any(_matches(one, known) for one in dropped)
-            was_there = not had_any or any(_matches(one, were) for one in dropped)
+            is_left = (had_any and not before) or any(any_matches(one, known) for one in dropped)
+            was_there = not had_any or any(any_matches(one, were) for one in dropped)
             for index, pattern in enumerate(patterns):
-                is_new = pattern not in before and not _matches(pattern, known)
-                if is_new and self._is_slip(pattern, is_left, was_there, known):
-                    yield (f"{word}s", index), f"matches no {word}, {_STAYS}; {did_you_mean(pattern, known, _RIGHT)}"
+                is_new = pattern not in before and not any_matches(pattern, known)
+                if is_new and (do := self._slip(pattern, is_left, was_there, known)):
+                    yield (f"{word}s", index), f"matches no {word}, {_STAYS}; {do}"
         if had_any and new.clusters != old.clusters and self._has_any(old.clusters) and not self._has_any(new.clusters):
             yield ("clusters",), f"matches no cluster, {_STAYS}; {_RIGHT}"
 
     def _has_any(self, selector: LabelSelector | None) -> bool:
-        return selector is None or self._clusters.any_matches(selector)
-
-
-def _matches(pattern: str, names: Collection[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for name in names)
+        return selector is None or self.clusters.any_matches(selector)

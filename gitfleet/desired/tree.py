@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gitfleet.api.faults import Fault, LastGood, Severity, listed
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.objects import GroupKind, Identity, Manifest
-from gitfleet.desired.absent import absent_warnings
+from gitfleet.desired.absent import absent_notes
 from gitfleet.desired.crosschecks import (
     Refusals,
     budget_warnings,
@@ -39,13 +39,15 @@ from gitfleet.desired.kind_rules import (
     undeclared_warnings,
 )
 from gitfleet.desired.known_kinds import KnownKinds, kinds_with
+from gitfleet.desired.mislabelled import mislabelled_warnings
 from gitfleet.desired.paths import area_of, is_kustomization
 from gitfleet.desired.policy_rules import denied_payload, denied_selectors, policy_warnings
+from gitfleet.desired.present import Present
 from gitfleet.desired.readings import ReadObject, by_kind, faults_at
 from gitfleet.desired.recovery import Recovery, is_within
 from gitfleet.desired.replaced import Replacements
 from gitfleet.desired.request import DesiredRequest
-from gitfleet.desired.unselected import unselected_warnings
+from gitfleet.desired.unselected import unselected_notes
 from gitfleet.desired.vanished import ignored_placed, vanished_objects
 from gitfleet.model.desired import Desired
 
@@ -129,8 +131,8 @@ def _warnings(pool: _Pool) -> Refusals:
         *undeclared_warnings(sound, known),
     ]
     found += policy_warnings(sound, known)
-    absent = absent_warnings(pool.chosen.values(), pool.hidden, pool.request.accepted)
-    absent += unselected_warnings(pool.chosen.values(), pool.hidden, pool.recovery.everything())
+    present = Present(pool.chosen.values(), pool.request.accepted, pool.hidden, pool.recovery.everything())
+    absent = present.warnings(absent_notes, unselected_notes) + mislabelled_warnings(present.items)
     return [*found, *((item, note) for item, note in absent if item.identity not in pool.kept)]
 
 
@@ -279,7 +281,8 @@ def _restore_vanished(pool: _Pool, damaged: Mapping[str, frozenset[str] | None])
     many = len(vanished) * len(damaged) > _MOST_GUESSES
     for path, names in damaged.items() if vanished else ():
         content = pool.request.text_of(path) if names is None and not many else b""
-        is_new = changed is None or path in changed or _changed_below(path, changed)
+        is_new = changed is None or path in changed
+        is_new = is_new or (is_kustomization(path) and any(is_within(other, area_of(path)) for other in changed or ()))
         for identity, item in vanished.items():
             name = identity[3]
             named = (name.encode() in content or not content) if names is None else name in names
@@ -289,10 +292,6 @@ def _restore_vanished(pool: _Pool, damaged: Mapping[str, frozenset[str] | None])
             renamed = names is None and is_new and was_held_for is not None and was_held_for not in pool.request.files
             if renamed or (named and (is_new or was_held_for is not None)):
                 _keep(pool, item, path)
-
-
-def _changed_below(path: str, changed: Collection[str]) -> bool:
-    return is_kustomization(path) and any(is_within(other, area_of(path)) for other in changed)
 
 
 def _restore_overrides(pool: _Pool) -> None:

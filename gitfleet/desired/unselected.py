@@ -7,68 +7,31 @@ it away or another namespace has it.
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
-from typing import Final, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from gitfleet.api import Break, Location
 from gitfleet.api.annotations import below
 from gitfleet.api.cluster_selectors import ClusterSelectorTerm
-from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.envelopes import carried
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.freeze_files import Freeze, FreezeOverride
 from gitfleet.api.freezes import FreezeScope
 from gitfleet.api.labels import LabelSelector
-from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.overrides import OverriddenResource, Override, OverrideKey
 from gitfleet.api.placements import Placement, ResourceSelector, SelectionScope
-from gitfleet.api.runs import DELETE_STAGE
-from gitfleet.api.staged import StagedStrategy
-from gitfleet.desired.crosschecks import Refusals
-from gitfleet.desired.hidden import Hidden
 from gitfleet.desired.labelled import Labelled
-from gitfleet.desired.mislabelled import mislabelled_warnings
-from gitfleet.desired.readings import ReadObject, payload_identity
+from gitfleet.desired.present import Present, any_matches
+from gitfleet.desired.readings import payload_identity
 from gitfleet.formats.kinds import is_selectable
-from gitfleet.formats.near_names import did_you_mean, nearest
 
-_MOST_COMPARED: Final = 50_000
-"""So many names are compared at most for the hints of one commit, about a second's work."""
 _REMOVE: Final = "correct it, or remove it"
 _AFFINITY: Final = ("spec", "policy", "affinity", "clusterAffinity")
-_Place: TypeAlias = tuple[str, str, str]
-"""A group, a kind and a namespace."""
-_Names: TypeAlias = Mapping[str, Mapping[str, str]]
-"""The labels of each object by its name."""
 
 
-def unselected_warnings(
-    objects: Iterable[ReadObject], hidden: Hidden, before: Mapping[Identity, ReadObject]
-) -> Refusals:
-    """The selectors of placements and overrides, for resources and for clusters, of which each selects nothing at all
-    while something nearly the same is there, the names of resources that overrides are for and that are not there at
-    all, scopes of freezes that match nothing, and mislabelled clusters; none where what is `hidden` may be what it
-    selects. `before` is what was in force and may differ now."""
-    items = list(objects)
-    present = _Present(items, hidden, before)
-    warned: Refusals = []
-    first: ReadObject | None = None
-    for item in items:
-        compared = present.not_compared == 0
-        warned += [(item, note) for note in _notes(item, present)]
-        if compared and present.not_compared:
-            first = item
-    if first is not None:
-        sentence = f"from this file on, {present.not_compared} names or labels that nothing has are not compared with "
-        sentence += f"those that there are ({_MOST_COMPARED} comparisons at most); correct the others first"
-        warned.append((first, (("spec",), sentence)))
-    return warned + mislabelled_warnings(items)
-
-
-def _notes(item: ReadObject, present: _Present) -> Iterator[Break]:
-    value = item.value
+def unselected_notes(value: object, present: Present) -> Iterator[Break]:
+    """The selectors of a placement or override, for resources and for clusters, of which each selects nothing at all
+    while something nearly the same is there, the names of resources that an override is for and that are not there at
+    all, scopes of freezes that match nothing; none where what is hidden may be what it selects."""
     if isinstance(value, Placement):
         yield from _resources(value, present)
         yield from _affinity(value, present)
@@ -82,66 +45,7 @@ def _notes(item: ReadObject, present: _Present) -> Iterator[Break]:
             yield from _scope(window.scope, ("spec", "freezeWindows", index, "scope"), present)
 
 
-class _Present:
-    """What there is to select: the labels of each object by its name, per kind and namespace, and of each cluster."""
-
-    def __init__(self, items: Sequence[ReadObject], hidden: Hidden, before: Mapping[Identity, ReadObject]) -> None:
-        self.hidden = hidden
-        self.before = before
-        self.clusters = Labelled(i.value.scheduling_labels for i in items if isinstance(i.value, MemberCluster))
-        self.placements = {str(item.value.key) for item in items if isinstance(item.value, Placement)}
-        strategies = [item.value for item in items if isinstance(item.value, StagedStrategy)]
-        self.stages = {DELETE_STAGE, *(stage.name for strategy in strategies for stage in strategy.stages)}
-        self._manifests = [item.value for item in items if isinstance(item.value, Manifest)]
-        self._objects: dict[_Place, dict[str, Mapping[str, str]]] = {}
-        self._labelled: dict[_Place, Labelled] = {}
-        self._wrapped: dict[_Place, dict[str, Mapping[str, str]]] | None = None
-        self._namespaces: dict[tuple[str, str, str], str] | None = None
-        self._left = _MOST_COMPARED
-        self.not_compared = 0
-        for manifest in self._manifests:
-            key = manifest.key
-            self._objects.setdefault((key.group, key.kind, key.namespace), {})[key.name] = manifest.labels
-
-    def objects(self, group: str, kind: str, namespace: str) -> _Names:
-        """The objects of a kind in one namespace and outside of any: a kind has them only in one of the two."""
-        return ChainMap(self._objects.get((group, kind, namespace), {}), self._objects.get((group, kind, ""), {}))
-
-    def labelled(self, *place: str) -> Labelled:
-        """The labels of the same objects."""
-        group, kind, namespace = place
-        if place not in self._labelled:
-            self._labelled[group, kind, namespace] = Labelled(self.objects(group, kind, namespace).values())
-        return self._labelled[group, kind, namespace]
-
-    def wrapped(self, group: str, kind: str, namespace: str) -> _Names:
-        """The names of the objects of a kind that lie in envelopes; these are opened only when that is asked."""
-        if self._wrapped is None:
-            self._wrapped = {}
-            for keys in carried(self._manifests).values():
-                for key in keys or ():
-                    self._wrapped.setdefault((key.group, key.kind, key.namespace), {})[key.name] = {}
-        return self._wrapped.get((group, kind, namespace), {})
-
-    def namespace_with(self, group: str, kind: str, name: str) -> str:
-        """The first namespace that has an object of this kind and name, in an envelope or not; "" where none has."""
-        if self._namespaces is None:
-            self.wrapped("", "", "")
-            every = (*self._objects.items(), *(self._wrapped or {}).items())
-            names = sorted(((g, k, name, ns) for (g, k, ns), found in every for name in found), reverse=True)
-            self._namespaces = {(g, k, name): namespace for g, k, name, namespace in names}
-        return self._namespaces.get((group, kind, name), "")
-
-    def nearest(self, name: str, known: Collection[str]) -> str | None:
-        """The known name that was probably meant; None too when enough was compared."""
-        self._left -= len(known)
-        if self._left >= 0:
-            return nearest(name, known)
-        self.not_compared += 1
-        return None
-
-
-def _resources(placement: Placement, present: _Present) -> Iterator[Break]:
+def _resources(placement: Placement, present: Present) -> Iterator[Break]:
     home = placement.key.namespace or next((s.name or "" for s in placement.selectors if _is_home(s)), "")
     for index, selector in enumerate(placement.selectors):
         if not is_selectable(selector.group, selector.kind):
@@ -163,10 +67,10 @@ def _is_home(selector: ResourceSelector) -> bool:
     return selector.selection_scope is SelectionScope.NAMESPACE_WITH_RESOURCE_SELECTORS
 
 
-def _overridden(override: Override, present: _Present) -> Iterator[Break]:
+def _overridden(override: Override, present: Present) -> Iterator[Break]:
     for index, resource in enumerate(override.resources):
         place = (resource.group, resource.kind, override.key.namespace)
-        if resource.name in present.objects(*place) or resource.name in present.wrapped(*place):
+        if resource.name in present.objects(*place) or resource.name in present.wrapped.get(place, ()):
             continue
         hidden = present.hidden
         if not hidden.has_envelope() and not hidden.has_object(resource.kind, resource.name):
@@ -174,12 +78,12 @@ def _overridden(override: Override, present: _Present) -> Iterator[Break]:
             yield ("spec", override.selectors_field, index, "name"), sentence + _meant(resource, override.key, present)
 
 
-def _meant(resource: OverriddenResource, key: OverrideKey, present: _Present) -> str:
+def _meant(resource: OverriddenResource, key: OverrideKey, present: Present) -> str:
     """The end of a sentence about a resource that is not there."""
     place = (resource.group, resource.kind, key.namespace)
-    if near := present.nearest(resource.name, {**present.objects(*place), **present.wrapped(*place)}):
+    if near := present.nearest(resource.name, {**present.objects(*place), **present.wrapped.get(place, {})}):
         return f"; did you mean {near}?"
-    if key.namespace and (elsewhere := present.namespace_with(resource.group, resource.kind, resource.name)):
+    if key.namespace and (elsewhere := present.namespaces.get((resource.group, resource.kind, resource.name))):
         return f" in namespace {key.namespace}, but {elsewhere} has one; write the override there"
     identity = payload_identity((*place, resource.name))
     if identity is not None and (was := present.before.get(identity)):
@@ -187,7 +91,7 @@ def _meant(resource: OverriddenResource, key: OverrideKey, present: _Present) ->
     return "; correct it, or add it"
 
 
-def _affinity(placement: Placement, present: _Present) -> Iterator[Break]:
+def _affinity(placement: Placement, present: Present) -> Iterator[Break]:
     affinity = placement.effective_policy.affinity
     required = (*_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution", "clusterSelectorTerms")
     yield from _terms(affinity.required, required, present)
@@ -196,25 +100,25 @@ def _affinity(placement: Placement, present: _Present) -> Iterator[Break]:
         yield from _term(preferred.preference, here, present)
 
 
-def _rules(override: Override, present: _Present) -> Iterator[Break]:
+def _rules(override: Override, present: Present) -> Iterator[Break]:
     for index, rule in enumerate(override.rules):
         here = ("spec", "policy", "overrideRules", index, "clusterSelector", "clusterSelectorTerms")
         yield from _terms(rule.cluster_terms or (), here, present)
 
 
-def _terms(terms: Iterable[ClusterSelectorTerm], here: Location, present: _Present) -> Iterator[Break]:
+def _terms(terms: Iterable[ClusterSelectorTerm], here: Location, present: Present) -> Iterator[Break]:
     for index, term in enumerate(terms):
         yield from _term(term, (*here, index), present)
 
 
-def _term(term: ClusterSelectorTerm, here: Location, present: _Present) -> Iterator[Break]:
+def _term(term: ClusterSelectorTerm, here: Location, present: Present) -> Iterator[Break]:
     """Of the labels alone: what properties a cluster has shows only when it answers."""
     if term.label_selector is not None and not present.hidden.has_some_of("MemberCluster"):
         notes = list(_near_labels(term.label_selector, present.clusters, "cluster", present))
         yield from below((*here, "labelSelector"), notes)
 
 
-def _scope(scope: FreezeScope, here: Location, present: _Present) -> Iterator[Break]:
+def _scope(scope: FreezeScope, here: Location, present: Present) -> Iterator[Break]:
     """The parts of a scope that match nothing, near to something or not: what was to be frozen goes on."""
     hides = present.hidden.has_some_of
     for word, patterns, known, kind in (
@@ -222,8 +126,8 @@ def _scope(scope: FreezeScope, here: Location, present: _Present) -> Iterator[Br
         ("stage", scope.stages, present.stages, "StagedUpdateStrategy"),
     ):
         for index, pattern in enumerate(patterns if not (hides(kind) or hides(f"Cluster{kind}")) else ()):
-            if not any(fnmatchcase(name, pattern) for name in known):
-                hint = did_you_mean(pattern, known, _REMOVE)
+            if not any_matches(pattern, known):
+                hint = present.meant(pattern, known, _REMOVE)
                 yield (*here, f"{word}s", index), f"matches no {word} in the repo; {hint}"
     selector = scope.clusters
     if selector is None or hides("MemberCluster") or present.clusters.any_matches(selector):
@@ -232,7 +136,7 @@ def _scope(scope: FreezeScope, here: Location, present: _Present) -> Iterator[Br
     yield from below((*here, "clusters"), notes or [((), f"matches no cluster in the repo; {_REMOVE}")])
 
 
-def _near_labels(selector: LabelSelector, every: Labelled, what: str, present: _Present) -> Iterator[Break]:
+def _near_labels(selector: LabelSelector, every: Labelled, what: str, present: Present) -> Iterator[Break]:
     """The parts of a selector that nothing meets, while something has nearly that key, or that value of the key."""
     if every.any_matches(selector):
         return

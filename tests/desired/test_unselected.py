@@ -215,7 +215,7 @@ def test_so_many_labels_and_selected_ones_are_not_compared(sizes: int, compared:
 
 def test_names_that_are_too_many_to_compare_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is compared with all that there are: without a bound, a thousand mistakes cost every commit minutes."""
-    monkeypatch.setattr("gitfleet.desired.unselected._MOST_COMPARED", 4)
+    monkeypatch.setattr("gitfleet.desired.present._MOST_COMPARED", 4)
     names = ("payment", "frontent", "colors", "paymens")
     files = {
         f"{n}.yaml": placing(f"{NAMESPACE}, name: {name}").replace("p}", f"p{n}}}") for n, name in enumerate(names)

@@ -9,11 +9,16 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.placements import PlacementKey
+from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.desired.gates import gate_refusals
+from gitfleet.desired.readings import read_file
+from gitfleet.desired.recovery import Recovery
+from gitfleet.model.state import FleetState
 from gitfleet.model.successors import Successors
 from gitfleet.rollout import awaiting_successors
 from gitfleet.views import Recorded, recorded_plan
 from tests import builders
+from tests.desired.commits import request_of
 from tests.scenarios.staged_world import EXTERNAL, members, one_stage, run, run_named
 from tests.scenarios.world import World
 
@@ -69,6 +74,32 @@ def explained(clusters: int) -> Work:
     return lambda: recorded_plan(record, Recorded(now=world.clock.now(), runs=[go]))
 
 
-@pytest.mark.parametrize("work", [handed_over, explained])
-def test_four_times_as_much_costs_four_times_as_much(work: Callable[[int], Work]) -> None:
+def frozen(size: int) -> Work:
+    """An edit of a freeze by which each of many names is wrong, among as many placements."""
+
+    def naming(*names: str) -> dict[str, str]:
+        scope = {"placements": list(names)}
+        freeze = builders.freeze("f", "2099-01-01T00:00:00Z", scope=scope)
+        return {"a.yaml": builders.to_yaml(freeze, builders.placement("web"))}
+
+    request = request_of(naming(*(f"web-{n}-x" for n in range(10 * size))), before=naming("web-1"))
+    parsed = request.files["a.yaml"].parsed
+    assert parsed is not None
+    edited, web = read_file("a.yaml", "", parsed, request.contents).objects
+    assert isinstance(web.value, Placement)
+    names = [f"web-{n}" for n in range(10 * size)]
+    others = [
+        replace(web, identity=(*web.identity[:3], name), value=replace(web.value, key=PlacementKey("", name)))
+        for name in names
+    ]
+    recovery = Recovery(request)
+    assert len(gate_refusals([edited, *others[:2]], recovery, FleetState())) == 10 * size
+    return lambda: gate_refusals([edited, *others], recovery, FleetState())
+
+
+@pytest.mark.parametrize("work", [handed_over, explained, frozen])
+def test_four_times_as_much_costs_four_times_as_much(
+    work: Callable[[int], Work], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gitfleet.desired.present._MOST_COMPARED", 500)
     assert calls(work(40)) <= 5 * calls(work(10))
