@@ -1,0 +1,1 @@
+"""What the values of the model say of themselves."""

@@ -1,0 +1,191 @@
+"""Which placement an object is kept for that another one gives up, cluster by cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.overrides import OverrideKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType
+from gitfleet.model.renames import under_name
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.model.successors import Successors
+from gitfleet.model.works import Work
+from tests.removals.fleets import SHOP, WEB, config_map, envelope, fleet, placed
+from tests.rollout.builders import NOW
+from tests.state import builders
+
+A, B = config_map("a"), config_map("b")
+MINE = A.key.identity
+ONE = placed(WEB, ("c1", "c2"), A)
+TOOK = placed(SHOP, ("c1", "c2"), A)
+LATE = PlacementKey("", "late")
+DELETED = {MINE: OverrideKey("", "o")}
+
+
+def shop(*conditions: Any, at: int = 0, record: PlacementRecord = TOOK, **changes: Any) -> PlacementRecord:
+    """The placement shop with something else in one of its bindings."""
+    if conditions:
+        changes["conditions"] = conditions
+    bindings = tuple(replace(b, **changes) if n == at else b for n, b in enumerate(record.bindings))
+    return replace(record, bindings=bindings)
+
+
+def newer(record: PlacementRecord = TOOK) -> PlacementRecord:
+    """It has another snapshot by now, which no cluster has, with a; the one before had b alone."""
+    (first,) = record.resource_snapshots
+    (old,) = placed(SHOP, (), B).resource_snapshots
+    return replace(record, resource_snapshots=(old, replace(first, index=1)))
+
+
+def scheduled(status: str, reason: str, *clusters: str) -> PlacementRecord:
+    """As scheduling came out, on these clusters."""
+    said = builders.condition("ClusterResourcePlacementScheduled", status, reason)
+    return replace(placed(SHOP, clusters, A), conditions=(said,))
+
+
+def rendered(type_: str, status: str, generation: int = 1) -> tuple[Any, ...]:
+    """Both steps of rendering, one of them as given."""
+    every = [builders.condition(name) for name in ("Overridden", "WorkSynchronized") if name != type_]
+    return (*every, builders.condition(type_, status, generation=generation))
+
+
+COMPARES = ApplyStrategy(type=ApplyStrategyType.REPORT_DIFF)
+GONE = replace(TOOK, placement=replace(TOOK.placement, deleting=NOW))
+EMPTY = placed(SHOP, ("c1", "c2"))
+
+
+@pytest.mark.parametrize(
+    ("record", "awaited"),
+    [
+        (TOOK, False),
+        (placed(SHOP, ("c1",), B), False),
+        (GONE, False),
+        (placed(SHOP, ("c1", "c2"), envelope(A)), False),
+        (shop(resource_snapshot="shop-9-snapshot"), True),
+        (shop(resource_snapshot=None), True),
+        (newer(), True),
+        (shop(record=newer(), resource_snapshot="shop-1-snapshot"), False),
+        (shop(*rendered("Overridden", "True")), False),
+        (shop(*rendered("Overridden", "False")), True),
+        (shop(*rendered("WorkSynchronized", "Unknown")), True),
+        (shop(*rendered("WorkSynchronized", "True", generation=0)), True),
+        (shop(builders.condition("Overridden")), True),
+        # It does not want this cluster, and has what it wants on others.
+        (placed(SHOP, ("c2",), A), False),
+        (placed(SHOP, (), A), False),
+        (shop(state=BindingState.UNSCHEDULED), False),
+        (shop(deleting=NOW), False),
+        # Nobody could schedule it.
+        (scheduled("True", "SchedulingPolicyFulfilled"), False),
+        (scheduled("False", "SchedulingPolicyUnfulfilled"), False),
+        (scheduled("False", "InvalidResourceSelectors"), True),
+        (scheduled("Unknown", "SchedulingPolicyFulfilled"), False),
+        (replace(placed(SHOP, (), A), conditions=()), True),
+        # It has not got the object on the cluster that it does want.
+        (shop(record=placed(SHOP, ("c2",), A), applied_snapshot=None), True),
+        (shop(record=placed(SHOP, ("c2",), A), applied_snapshot="shop-9-snapshot"), True),
+        (shop(record=placed(SHOP, ("c2",), A), resource_snapshot=None), False),
+        (shop(record=placed(SHOP, ("c2",), A), applied_snapshot=None, apply_strategy=COMPARES), False),
+        (shop(record=placed(SHOP, ("c2",), A), resource_snapshot=None, apply_strategy=COMPARES), True),
+        (shop(record=placed(SHOP, ("c2", "c3"), A), at=1, applied_snapshot=None), True),
+        (shop(record=placed(SHOP, ("c2", "lost"), A), at=1, applied_snapshot=None), False),
+        (shop(record=placed(SHOP, ("lost", "c2"), A), at=1, applied_snapshot=None), True),
+    ],
+)
+def test_an_object_is_kept_for_who_selects_it_and_has_not_got_it(record: PlacementRecord, awaited: bool) -> None:
+    clusters = {"c1": builders.cluster("c1"), "lost": builders.cluster("lost", healthy="Unknown")}
+    found = Successors({WEB: ONE, SHOP: record}, clusters)
+    for _ in range(2):  # what was asked once is remembered
+        assert found.awaited(WEB, "c1", MINE) == (SHOP if awaited else None)
+    assert found.awaited(SHOP, "c1", MINE) is None, "its owner has it"
+    assert found.awaited(WEB, "c1", ("", "ConfigMap", "web", "other")) is None
+
+
+def work(**changes: Any) -> Mapping[PlacementKey, Work]:
+    """What the cluster is to have of shop."""
+    fields: dict[str, Any] = {"placement": SHOP, "cluster": "c1", "generation": 1, "snapshot": "s", "manifests": (A,)}
+    return {SHOP: Work(**{**fields, **changes})}
+
+
+HELD = shop(builders.condition("RolloutStarted", "False"))
+
+
+@pytest.mark.parametrize(
+    ("record", "works", "awaited"),
+    [
+        (TOOK, work(), False),
+        (TOOK, {}, True),
+        (TOOK, work(error="broken"), True),
+        (shop(*rendered("Overridden", "False")), work(), False),
+        (newer(), work(), True),
+        # An override takes it from the cluster: that is how it is meant, once the newest content is there.
+        (TOOK, work(deleted=DELETED), False),
+        (newer(), work(deleted=DELETED), True),
+        (shop(record=newer(), resource_snapshot="shop-1-snapshot"), work(deleted=DELETED), False),
+        (HELD, work(deleted=DELETED), True),
+        (shop(builders.condition("RolloutStarted", "False", generation=0)), work(deleted=DELETED), False),
+        (TOOK, work(deleted=DELETED, error="broken"), True),
+        (replace(EMPTY, resource_snapshots=()), work(deleted=DELETED), True),
+    ],
+)
+def test_where_works_are_given_they_say_what_a_cluster_is_to_have(
+    record: PlacementRecord, works: Mapping[PlacementKey, Work], awaited: bool
+) -> None:
+    found = Successors({WEB: ONE, SHOP: record}, unsaid={SHOP: frozenset({MINE})})
+    assert found.awaited(WEB, "c1", MINE, works) == (SHOP if awaited else None)
+
+
+def test_the_first_of_several_that_lacks_it_is_named() -> None:
+    lacks = shop(resource_snapshot=None)
+    other = replace(under_name(lacks, LATE), placement=replace(lacks.placement, key=LATE))
+    every = {LATE: TOOK, SHOP: lacks, PlacementKey("", "z"): other}
+    assert Successors(every).awaited(WEB, "c1", MINE) == SHOP
+    assert list(Successors(every).selecting(MINE, SHOP)) == [LATE, PlacementKey("", "z")]
+    assert list(Successors(every).selecting(MINE, None)) == list(every)
+
+
+def test_what_is_selected_beside_the_newest_snapshot_counts() -> None:
+    state = replace(fleet(ONE, EMPTY), unsaid={SHOP: frozenset({MINE})})
+    found = Successors.of(state)
+    assert list(found.selecting(MINE, WEB)) == [SHOP]
+    assert found.awaited(WEB, "c1", MINE) == SHOP
+    assert Successors.of(replace(state, unsaid={})).awaited(WEB, "c1", MINE) is None
+    assert found.clusters is state.clusters and Successors.of(FleetState()).awaited(WEB, "c1", MINE) is None
+    binding = found.binding(SHOP, "c2")
+    assert binding is not None and binding.cluster == "c2" and found.binding(SHOP, "c3") is None
+
+
+@pytest.mark.parametrize(
+    ("has", "becomes"),
+    [
+        (("web-0", "web-0-snapshot", "web-0-snapshot"), ("new-0", "new-0-snapshot", "new-0-snapshot")),
+        (("web-7", "web-7-snapshot", None), ("new-7", "new-7-snapshot", None)),
+        (("web-0", None, "web-3-snapshot"), ("new-0", None, "new-3-snapshot")),
+        (("web-web-1", "other", "web-web-snapshot"), ("new-web-1", "other", "new-web-snapshot")),
+    ],
+)
+def test_a_binding_names_the_snapshots_of_the_new_name(
+    has: tuple[str, str | None, str | None], becomes: tuple[str, str | None, str | None]
+) -> None:
+    """Those that are not kept any more, too."""
+    new = PlacementKey("", "new")
+
+    def named(binding: Binding, names: tuple[str, str | None, str | None]) -> Binding:
+        policy, wanted, applied = names
+        return replace(binding, policy_snapshot=policy, resource_snapshot=wanted, applied_snapshot=applied)
+
+    record = replace(ONE, bindings=(named(ONE.bindings[0], has),), schedule_key="k")
+    assert under_name(record, new) == replace(
+        record,
+        placement=replace(record.placement, key=new),
+        resource_snapshots=tuple(replace(s, placement=new) for s in record.resource_snapshots),
+        policy_snapshots=tuple(replace(s, placement=new) for s in record.policy_snapshots),
+        bindings=(replace(named(record.bindings[0], becomes), placement=new),),
+        schedule_key="",
+    )
