@@ -203,7 +203,7 @@ def run(name: str, *clusters: str, **more: Any) -> RunRecord:
 
 OVER = replace(run("over", "c1"), status=staged.lost_run(asked("over"), NOW).status)
 LATER = timedelta(hours=2)
-FRONT = override("front", A, rule())
+FRONT = override("front", A, rule(region="eu"))
 
 
 @pytest.mark.parametrize(
@@ -238,9 +238,15 @@ def test_a_run_brings_its_overrides_and_leaves_what_is_not_picked() -> None:
         )),),
     ))  # fmt: skip
     state = replace(changed(NEW, strategy=EXTERNAL), runs={going.key: going}, overrides={FRONT.override.key: (FRONT,)})
+    state = replace(state, clusters={name: replace(c, labels={"region": "eu"}) for name, c in state.clusters.items()})
     found = when_rolled_out(decision(state), Memo()).after.placements[WEB].bindings
     assert found == (
-        replace(web.bindings[0], resource_snapshot="web-1-snapshot", cluster_resource_overrides=(FRONT.reference,)),
+        replace(
+            web.bindings[0],
+            resource_snapshot="web-1-snapshot",
+            cluster_resource_overrides=(FRONT.reference,),
+            override_labels=(("region", "eu"),),
+        ),
         replace(web.bindings[1], resource_snapshot="web-1-snapshot", resource_overrides=("web/o-0",)),
     )
     gone = tuple(replace(b, state=BindingState.UNSCHEDULED) for b in web.bindings)

@@ -17,7 +17,7 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey, Origin
 from gitfleet.api.overrides import Override, OverrideKey, OverridePlacement
 from gitfleet.api.pins import Pin
-from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector
+from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType, ResourceSelector
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import RunRecord
 from gitfleet.api.staged import DisruptionBudget, StagedRun
@@ -293,6 +293,12 @@ def test_one_keeps_its_old_name_while_another_one_gets_its_new_one() -> None:
     assert found.renamed == {NEW: WEB} and [*found.before.placements] == [NEW, SHOP]
     assert found.desired.placements.keys() == {NEW, SHOP}
     assert [fault.path for fault in found.desired.faults] == ["a.yaml", "z.yaml"]
+
+
+def test_what_an_edit_may_not_change_a_rename_may_not_either() -> None:
+    fixed = PlacementPolicy(placement_type=PlacementType.PICK_FIXED, cluster_names=("c1",))
+    (fault,) = renamed(inputs([ONE], [place("new", "one", policy=fixed)])).desired.faults
+    assert fault.message.partition("because ")[2].startswith("spec.policy.placementType ")
 
 
 def test_a_budget_is_no_matter_of_a_placement_in_a_namespace() -> None:
