@@ -65,6 +65,18 @@ class Claims:
             return False
         return entry.key.identity not in self.wanted[entry.placement]
 
+    def gives_up(self, placement: PlacementKey, identity: Identity) -> bool:
+        """Whether a placement is to lose an object, though its work on this cluster may have it still."""
+        return placement in self.request.going or identity in self.request.given_up.get(placement, ())
+
+    def yields_to(self, placement: PlacementKey, manifest: Manifest) -> bool:
+        """Whether the placement that has an object lets go of it for another one that wants it here: it is to lose the
+        object, and the other one changes nothing in it. So neither waits for the rollout of the other."""
+        entry, identity = self.entry(manifest.key), manifest.key.identity
+        if entry is None or entry.applied_digest != manifest.digest or self.gives_up(placement, identity):
+            return False
+        return self.gives_up(entry.placement, identity)
+
 
 def index_claims(request: ApplyRequest, failures: Failures, successors: Successors) -> Claims:
     """Read a request once; `successors` say for whom an object stays that its own placement gives up. Where two
@@ -94,21 +106,35 @@ def index_claims(request: ApplyRequest, failures: Failures, successors: Successo
             and (definition := failures.contain(Subject.of_object(m.key), None, definition_of, m.body))
         },
     )
-    held = {i: e.placement for i, e in entries.items() if not claims.releases(e)}
-    holders: dict[Identity, PlacementKey] = dict(held)
-    staying: dict[Identity, PlacementKey] = dict(held)
-    for placement, work in works.items():
-        reports_only = work.apply_strategy.type.only_reports
-        for identity in wanted[placement]:
-            staying.setdefault(identity, placement)
-            if not reports_only:
-                holders.setdefault(identity, placement)
+    holders, staying = _holders(claims)
     kept = {
         identity: successor
         for identity, entry in entries.items()
-        if identity not in staying and (successor := _successor_of(entry, claims, successors)) is not None
+        if not _is_applied(staying.get(identity), works)
+        and (successor := _successor_of(entry, claims, successors)) is not None
     }
     return replace(claims, holders=holders, staying={**staying, **kept}, kept=kept)
+
+
+def _holders(claims: Claims) -> tuple[dict[Identity, PlacementKey], dict[Identity, PlacementKey]]:
+    """`holders`, and for whom each object stays, one that only reports differences included."""
+    holders = {i: e.placement for i, e in claims.entries.items() if not claims.releases(e)}
+    staying = dict(holders)
+    for placement, work in claims.works.items():
+        reports_only = work.apply_strategy.type.only_reports
+        for manifest in work.manifests if work.error is None else ():
+            identity = manifest.key.identity
+            staying.setdefault(identity, placement)
+            if reports_only:
+                continue
+            if holders.setdefault(identity, placement) != placement and claims.yields_to(placement, manifest):
+                holders[identity] = staying[identity] = placement
+    return holders, staying
+
+
+def _is_applied(holder: PlacementKey | None, works: Mapping[PlacementKey, Work]) -> bool:
+    """Whether an object stays for a placement that applies it, or of which nothing is known."""
+    return holder is not None and (holder not in works or not works[holder].apply_strategy.type.only_reports)
 
 
 def _successor_of(entry: InventoryEntry, claims: Claims, successors: Successors) -> PlacementKey | None:

@@ -66,14 +66,15 @@ def plan_fleet(
     operations: list[Operation] = []
     going = frozenset(key for key, record in state.placements.items() if record.placement.deleting is not None)
     successors = Successors.of(state)
+    given_up = successors.given_up()
     for name, observation in sorted(observations.items()):
-        owned = state.inventory.get(name, {})
-        if name not in state.clusters or not observation.reachable or not (owned or works.get(name)):
+        owned, placed = state.inventory.get(name, {}), works.get(name, ())
+        if name not in state.clusters or not observation.reachable or not (owned or placed):
             continue
         known = memo.get(name)
         request = ApplyRequest(
             cluster=name,
-            works=works.get(name, ()),
+            works=placed,
             removing=removing.get(name, {}),
             inventory=owned,
             live=observation.live,
@@ -81,6 +82,7 @@ def plan_fleet(
             known_namespaces=observation.namespaces,
             leaving=state.clusters[name].deleting is not None,
             going=going,
+            given_up={w.placement: given_up[w.placement] for w in placed if w.placement in given_up},
             compared=_compared_before(known, observation),
         )
         mine = Failures()
@@ -90,8 +92,7 @@ def plan_fleet(
             operations += planned.operations
             if not mine.found:
                 plans[name] = planned
-        for failure in mine.found:
-            failures.note(failure)
+        failures.note_all(mine)
     return tuple(operations), plans
 
 

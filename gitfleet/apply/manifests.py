@@ -33,6 +33,9 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
         return _report(manifest, work, live, claims)
     holder = claims.holders[key.identity]
     if holder != work.placement:
+        if claims.gives_up(work.placement, key.identity):
+            why = f"{key} is handed over to {holder.kind} {holder}"
+            return left_alone(manifest, work, live, KeepCode.HANDED_OVER, why)
         why = f"{key} belongs to {holder.kind} {holder} on this cluster"
         if holder in claims.request.going:
             why += ", which is being removed, and is handed over as that leaves"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from gitfleet.api.objects import ObjectKey
+from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply.comparisons import Comparisons
@@ -24,7 +24,7 @@ class ApplyRequest:
     of works and inventory; a key in neither was not observed and is left as it is. `known_namespaces` are those the
     cluster was seen to have, None when they were not read. Where the cluster is `leaving` the fleet, `removing` follows
     its deleteOptions. `going` are the placements that are being removed: what they still have is handed over as they
-    leave.
+    leave. `given_up` are the objects that other placements are to lose, by their newest content.
     """
 
     cluster: str
@@ -36,4 +36,5 @@ class ApplyRequest:
     known_namespaces: Collection[str] | None = None
     leaving: bool = False
     going: Collection[PlacementKey] = frozenset()
+    given_up: Mapping[PlacementKey, Collection[Identity]] = field(default_factory=dict)
     compared: Comparisons = field(default_factory=Comparisons, compare=False)

@@ -71,15 +71,15 @@ def asking_sentences(decision: Decision) -> tuple[str, ...]:
                 if (other := successors.awaited(key, binding.cluster, kept.key.identity)) is not None:
                     awaited.setdefault(other, set()).add(binding.cluster)
         for other, clusters in sorted(awaited.items()):
-            moves = decision.plans.get(other)
-            if moves is not None and not moves.asks:
+            moves, asks_for = decision.plans.get(other), successors.asks_for(other)
+            if moves is not None and not moves.asks and not asks_for:
                 continue  # it goes on by itself
             where = named_briefly(sorted(clusters), 3)
             what = "stays" if record.placement.deleting is not None else "keeps what it no longer selects"
             stays = f"{key} {what} on {where} until {other.kind} {other} has its objects there"
             waits = rollout.run_awaited(decision.after.placements[other]) if moves is None else ""
             run = f", and it waits for a run: add one (`gitfleet explain {other}`)"
-            found.append(f"{stays}{run if waits else ''}")
+            found.append(f"{stays}, and {asks_for}" if asks_for else f"{stays}{run if waits else ''}")
     return tuple(found)
 
 

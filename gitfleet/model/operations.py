@@ -17,7 +17,8 @@ masked."""
 
 class KeepCode(StrEnum):
     """Why nothing is done to an object. `FOUND_DIFF` and `NO_DIFF_FOUND` are ReportDiff's results; all but those and
-    `IN_PLACE` mean that it must be left alone for now: `HANDED_OVER_LATER` until the placement leaves that has it,
+    `IN_PLACE` mean that it must be left alone for now: `HANDED_OVER` is another placement's already,
+    `HANDED_OVER_LATER` until the placement leaves that has it,
     `KEPT_FOR_SUCCESSOR` until the one has it that selects it now."""
 
     IN_PLACE = "InPlace"
@@ -28,6 +29,7 @@ class KeepCode(StrEnum):
     TERMINATING = "Terminating"
     HELD = "Held"
     NAMESPACE_IN_USE = "NamespaceInUse"
+    HANDED_OVER = "HandedOver"
     HANDED_OVER_LATER = "HandedOverLater"
     KEPT_FOR_SUCCESSOR = "KeptForSuccessor"
     INTERNAL_ERROR = "InternalError"

@@ -13,7 +13,7 @@ from gitfleet.api.clusters import MemberCluster, silent_from
 from gitfleet.api.conditions import ConditionType, Reason, Status, find_condition
 from gitfleet.api.envelopes import carried_identities
 from gitfleet.api.objects import Identity
-from gitfleet.api.placements import PlacementKey
+from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
@@ -30,7 +30,7 @@ class Successors:
     _selecting: dict[Identity, list[PlacementKey]] | None = None
     _content: dict[tuple[PlacementKey, str | None], frozenset[Identity]] = field(default_factory=dict)
     _bindings: dict[PlacementKey, dict[str, Binding]] = field(default_factory=dict)
-    _coming: dict[tuple[PlacementKey, Identity], bool] = field(default_factory=dict)
+    _lacking: dict[tuple[PlacementKey, Identity], bool] = field(default_factory=dict)
 
     @classmethod
     def of(cls, state: FleetState) -> Successors:
@@ -48,6 +48,19 @@ class Successors:
                         self._selecting.setdefault(one, []).append(key)
         return (key for key in self._selecting.get(identity, ()) if key != owner)
 
+    def given_up(self) -> dict[PlacementKey, frozenset[Identity]]:
+        """What placements that stay have on clusters by an older snapshot and their newest content has no more."""
+        found: dict[PlacementKey, frozenset[Identity]] = {}
+        for key, record in self.records.items():
+            latest = record.latest_resources
+            if record.placement.deleting is not None or record.pinned is not None or latest is None:
+                continue
+            older = {binding.resource_snapshot for binding in record.bindings} - {latest.name, None}
+            had = frozenset[Identity]().union(*(self.content(key, record.snapshot_named(name)) for name in older))
+            if left := had - self.content(key, latest) - frozenset(self.unsaid.get(key, ())):
+                found[key] = left
+        return found
+
     def binding(self, key: PlacementKey, cluster: str) -> Binding | None:
         """The binding by which a placement wants a cluster."""
         return self._active(key).get(cluster)
@@ -55,23 +68,43 @@ class Successors:
     def awaited(
         self, owner: PlacementKey, cluster: str, identity: Identity, works: Mapping[PlacementKey, Work] | None = None
     ) -> PlacementKey | None:
-        """The placement for which an object of its owner stays on a cluster: it selects the object, and is or may still
-        come there, and has not got it there yet. None where there is no such placement.
+        """The placement for which an object of its owner stays on a cluster: it selects the object, and is to come
+        there or waits to have it elsewhere, and has not got it there yet. The owner itself, where it kept the object
+        for another one and selects it again. None where there is no such placement.
 
         By the `works` of the cluster where they are given, else by what the bindings name and say of themselves.
         """
+        if self._selects_again(owner, cluster, identity):
+            return owner
         return next(
-            (key for key in self.selecting(identity, owner) if self._lacks(key, cluster, identity, works)), None
+            (
+                key
+                for key in self.selecting(identity, owner)
+                if self._lacks(key, cluster, identity, works) or self._waits_elsewhere(key, cluster, identity)
+            ),
+            None,
         )
+
+    def awaited_there(self, owner: PlacementKey, cluster: str, identity: Identity) -> PlacementKey | None:
+        """As `awaited`, by the placements alone that are to come to the very cluster, or may be for all that is known:
+        two placements that wait to have things elsewhere would wait for each other."""
+        return next((key for key in self.selecting(identity, owner) if self._lacks(key, cluster, identity, None)), None)
+
+    def _selects_again(self, key: PlacementKey, cluster: str, identity: Identity) -> bool:
+        record = self.records.get(key)
+        binding = self.binding(key, cluster) if record is not None else None
+        if record is None or binding is None or not binding.kept or record.placement.deleting is not None:
+            return False
+        return identity in self.content(key, record.latest_resources)
 
     def _lacks(
         self, key: PlacementKey, cluster: str, identity: Identity, works: Mapping[PlacementKey, Work] | None
     ) -> bool:
         binding, record = self.binding(key, cluster), self.records[key]
         if binding is None:
-            if (key, identity) not in self._coming:
-                self._coming[key, identity] = self._may_come(key, identity)
-            return self._coming[key, identity]
+            return self._is_undecided(key)
+        if binding.apply_strategy.type.only_reports:
+            return True
         named = identity in self.content(key, record.snapshot_named(binding.resource_snapshot))
         if works is None:
             return not named or any(_said(binding, type_) is not Status.TRUE for type_ in _RENDERED)
@@ -82,13 +115,38 @@ class Successors:
             return not newest or _said(binding, ConditionType.ROLLOUT_STARTED) is Status.FALSE
         return not named or work is None or work.error is not None
 
-    def _may_come(self, key: PlacementKey, identity: Identity) -> bool:
-        """Whether a placement may still come to a cluster that it does not want now: nobody could schedule it, or it
-        waits to have the object on others, so that it may not be settled there."""
+    def _is_undecided(self, key: PlacementKey) -> bool:
+        """Whether nobody can say on which clusters a placement is to be: it could not be scheduled, has no cluster at
+        all, or names one that there is not."""
         record = self.records[key]
         scheduled = record.scheduled
-        if scheduled is None or (scheduled.status is not Status.TRUE and scheduled.reason not in _SCHEDULED):
+        if scheduled is None or not self._active(key):
             return True
+        if scheduled.status is Status.TRUE:
+            return False
+        fixed = record.placement.effective_policy.placement_type is PlacementType.PICK_FIXED
+        return fixed or scheduled.reason not in _SCHEDULED
+
+    def asks_for(self, key: PlacementKey) -> str:
+        """What a person is to do before a placement takes anything over, which it never does as it is; "" where it
+        may."""
+        active = self._active(key).values()
+        if active and all(binding.apply_strategy.type.only_reports for binding in active):
+            return "it only reports differences: change its applyStrategy, or what it selects"
+        if self.records[key].scheduled is not None and self._is_undecided(key):
+            return f"its policy does not pick the clusters that it names: correct it (`gitfleet explain {key}`)"
+        return ""
+
+    def _waits_elsewhere(self, key: PlacementKey, cluster: str, identity: Identity) -> bool:
+        """Whether a placement that is not to come to a cluster has not got the object where it is to have it."""
+        if self.binding(key, cluster) is not None:
+            return False
+        if (key, identity) not in self._lacking:
+            self._lacking[key, identity] = self._lacks_anywhere(key, identity)
+        return self._lacking[key, identity]
+
+    def _lacks_anywhere(self, key: PlacementKey, identity: Identity) -> bool:
+        record = self.records[key]
         for name, binding in self._active(key).items():
             reports = binding.apply_strategy.type.only_reports
             has = record.snapshot_named(binding.resource_snapshot if reports else binding.applied_snapshot)

@@ -150,7 +150,7 @@ def _of_operation(manifest: Manifest, operation: Operation | None, judge: _Judge
 
 def _of_kept(key: ObjectKey, kept: Keep, judge: _Judge) -> ObjectResult:
     match kept.code:
-        case KeepCode.IN_PLACE:
+        case KeepCode.IN_PLACE | KeepCode.HANDED_OVER:
             verdict = judge.as_found(kept.live, kept.cluster) if kept.live is not None else None
             return ObjectResult(
                 key=key,

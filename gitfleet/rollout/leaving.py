@@ -45,7 +45,9 @@ def give_up(
     giving_up = {b.cluster for b in record.bindings if b.deleting is not None}
     gone = {b.cluster for b in record.bindings if is_leaving(clusters.get(b.cluster))}
     out = gone | silent_since(record, clusters).keys()
-    waiting = {name for name, one in frozen.items() if one.awaits is not None}  # their objects are kept
+    # On these objects are kept: nothing is missing there.
+    waiting = {name for name, one in frozen.items() if one.awaits is not None}
+    waiting |= {binding.cluster for binding in record.bindings if binding.kept}
     left = _most_at_once(record) - len(giving_up - out - waiting)
     kept: list[Binding] = []
     for binding in record.bindings:
@@ -69,7 +71,7 @@ def awaiting_successors(record: PlacementRecord, successors: Successors) -> dict
     key = record.placement.key
     for binding in record.bindings if record.placement.deleting is not None else ():
         for identity in successors.content(key, record.snapshot_named(binding.resource_snapshot)):
-            if (other := successors.awaited(key, binding.cluster, identity)) is not None:
+            if (other := successors.awaited_there(key, binding.cluster, identity)) is not None:
                 reason = (
                     f"{other.kind} {other} selects its objects and has not rolled them out to {binding.cluster} yet"
                 )

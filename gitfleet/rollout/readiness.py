@@ -54,10 +54,16 @@ def is_ready(binding: Binding, unavailable_period: timedelta, now: datetime) -> 
 
 
 def failures(binding: Binding) -> tuple[Condition, ...]:
-    """The conditions that are False at the current generation for another reason than that their turn has not come."""
-    false = [c for c in binding.conditions if c.status is Status.FALSE and c.observed_generation == binding.generation]
+    """The conditions that are False at the current generation for another reason than that their turn has not come; and
+    an apply of which nothing is known, since an object still belongs to a placement that leaves."""
+    false = [c for c in binding.conditions if _is_false(c) and c.observed_generation == binding.generation]
     found = (c for c in false if c.type in _STEPS and c.reason not in _PENDING)
     return tuple(sorted(found, key=lambda c: _STEPS.index(ConditionType(c.type)))) if false else ()
+
+
+def _is_false(condition: Condition) -> bool:
+    unknown = condition.status is Status.UNKNOWN and condition.reason == Reason.APPLY_IN_PROGRESS
+    return unknown or condition.status is Status.FALSE
 
 
 def has_failed(binding: Binding, now: datetime, *, trying: bool = False) -> bool:

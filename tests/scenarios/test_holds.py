@@ -406,16 +406,23 @@ def test_a_hold_that_cannot_be_read_is_asked_for_again() -> None:
         assert HoldRule.UNREADABLE_HOLD in {reason.rule for reason in only_hold(world).reasons}
 
 
-def test_a_placement_hands_its_objects_over_to_another_cluster_by_cluster_and_fails_nowhere() -> None:
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_placement_hands_its_objects_over_and_fails_nowhere(changed: bool) -> None:
+    """At once where nothing changes in an object, and cluster by cluster where it does."""
     world = settled()
     before = objects(world)
     # More than another name: it would select something else, too, if that were there.
     renamed = builders.placement("renamed", "web", "more", strategy=builders.rolling_update(maxUnavailable=1))
-    world.commit(renamed, remove=["placements/web.yaml"])
+    settings = builders.config_map("web", "settings", {"version": "2" if changed else "1"})
+    world.commit(renamed, settings, remove=["placements/web.yaml"])
     document = plan_of(world)
     assert not document["holds"]
     assert (document["risk"]["refuse"]["objects"], document["risk"]["delete"]["objects"]) == (0, 0)
-    waiting = "ConfigMap/web/settings belongs to ClusterResourcePlacement web on this cluster, which is being removed"
+    waiting = "ConfigMap/web/settings is handed over to ClusterResourcePlacement renamed"
+    if changed:
+        waiting = (
+            "ConfigMap/web/settings belongs to ClusterResourcePlacement web on this cluster, which is being removed"
+        )
     kept = {
         row["clusterName"]
         for placement in document["placements"]

@@ -264,3 +264,111 @@ def test_what_the_other_placement_is_not_to_have_goes_once_that_one_has_arrived_
     run_of(world, "shop")
     world.settle()
     assert [bool(world.live(name, "Namespace", "web")) for name in FEW] == [False, True, True] and not missing
+
+
+@pytest.mark.parametrize("gate", ["external", "frozen"])
+@pytest.mark.parametrize("clusters", [FEW, MANY])
+@pytest.mark.parametrize("also", ["", "restart"])
+def test_what_moves_to_a_placement_that_waits_and_is_taken_back_is_deleted_nowhere(
+    gate: str, clusters: tuple[str, ...], also: str
+) -> None:
+    strategy, close, _ = GATES[gate]
+    world = begun(clusters, placing("web", ONE, *NAMES))
+    with world.nothing_deleted():
+        world.commit(placing("web", ONE, "web", "x"), placing("api", strategy, "api"), *close(world, "api"))
+        world.settle()
+        if also:
+            world.restart()
+        world.commit(placing("web", ONE, *NAMES), remove=["placements/api.yaml"])
+        world.settle()
+        assert has_all(world)
+    assert owners(world) == {"web"}
+
+
+def on(name: str, clusters: tuple[str, ...], *namespaces: str, **more: Any) -> dict[str, Any]:
+    """A rolling placement on these clusters."""
+    return builders.placement(name, *namespaces, strategy=ONE, policy=builders.pick_fixed(*clusters), **more)
+
+
+def test_placements_of_the_same_on_other_clusters_that_are_renamed_at_once_go_on() -> None:
+    clusters = ("c1", "c2", "c3", "c4")
+    world = begun(clusters, on("eu", clusters[:2], *NAMES), on("us", clusters[2:], *NAMES))
+    with world.nothing_deleted():
+        world.commit(
+            on("emea", clusters[:2], *NAMES),
+            on("amer", clusters[2:], *NAMES),
+            remove=["placements/eu.yaml", "placements/us.yaml"],
+        )
+        world.settle()
+        world.commit(builders.deployment("web", "web", image="web:2"))
+        world.settle()
+    assert owners(world) == {"emea", "amer"}
+    assert {world.image_in(name, "web") for name in clusters} == {"web:2"}
+
+
+@pytest.mark.parametrize(("left", "right"), [(("c1", "c2"), ("c2", "c3")), (("c1", "c2"), ("c1", "c2")), (FEW, FEW)])
+def test_a_placement_that_is_dissolved_into_two_others_leaves_when_they_have_its_objects(
+    left: tuple[str, ...], right: tuple[str, ...]
+) -> None:
+    spare, other = MORE
+    world = begun(FEW, placing("web", ONE, *NAMES), on("left", left, spare), on("right", right, other))
+    gone: list[tuple[str, str]] = []
+    wanted = [(n, "web") for n in left] + [(n, name) for n in right for name in ("api", "x")]
+    world.watch = lambda _: gone.extend(w for w in wanted if not world.live(w[0], "Namespace", w[1]))
+    world.commit(on("left", left, "web", spare), on("right", right, "api", "x", other), remove=["placements/web.yaml"])
+    world.settle()
+    assert not gone
+    assert owners(world) == {"left", "right"}
+    there = [(n, name) for n in FEW for name in NAMES if world.live(n, "Namespace", name)]
+    assert sorted(there) == sorted(wanted)
+
+
+def test_an_update_takes_a_cluster_from_a_snapshot_whose_objects_another_placement_keeps() -> None:
+    """web, which leaves, stays for keep; shop waits for web with one snapshot, and its next one does not."""
+    spare = MORE[0]
+    world = begun(FEW, placing("web", ONE, "web", "api"), placing("rest", ONE, "x"), placing("shop", ONE, spare))
+    with world.nothing_deleted():
+        world.commit(
+            placing("shop", ONE, spare, "api"), placing("keep", EXTERNAL, "web"), remove=["placements/web.yaml"]
+        )
+        world.advance(minutes=1)
+        world.reconcile()
+        world.commit(builders.deployment(spare, "web"), placing("shop", ONE, spare), placing("pay", EXTERNAL, "api"))
+        world.settle(timedelta(minutes=30))
+        assert has_all(world)
+    assert {world.image_in(name, spare) for name in FEW} == {"web:1"}
+
+
+@pytest.mark.parametrize("policy", [{"clusterNames": ["c11"]}, {"tier": "gld"}, {"clusterNames": ["c1", "c11"]}])
+@pytest.mark.parametrize("moved", [True, False])
+def test_what_a_placement_takes_over_that_picks_no_cluster_by_a_slip_stays(policy: dict[str, Any], moved: bool) -> None:
+    picks = (
+        builders.pick_fixed(*policy["clusterNames"])
+        if "clusterNames" in policy
+        else builders.pick_n(3, match_labels=policy)
+    )
+    world = begun(FEW, placing("web", ONE, *NAMES))
+    now = [placing("web", ONE, "api", "x")] if moved else [placing("rest", ONE, "api", "x")]
+    with world.nothing_deleted():
+        shop = builders.placement("shop", "web", MORE[0], strategy=ONE, policy=picks)
+        world.commit(shop, *now, remove=[] if moved else ["placements/web.yaml"])
+        world.settle()
+        assert has_all(world)
+    result = world.reconcile()
+    assert result is not None and result.settled
+    assert [sentence.split(" on ")[0] for sentence in result.asks][-1:] == [
+        "web keeps what it no longer selects" if moved else "web stays"
+    ]
+
+
+def test_what_a_placement_takes_over_that_only_reports_stays_and_says_so() -> None:
+    world = begun(FEW, placing("web", ONE, "web"), placing("rest", ONE, "api", "x"))
+    strategy = {**ONE, "applyStrategy": {"type": "ReportDiff"}}
+    with world.nothing_deleted():
+        world.commit(placing("shop", strategy, "web", MORE[0]), remove=["placements/web.yaml"])
+        world.settle()
+        assert has_all(world)
+    result = world.reconcile()
+    assert result is not None and result.settled
+    stays = "web stays on c1, c2 and c3 until ClusterResourcePlacement shop has its objects there"
+    assert result.asks == (f"{stays}, and it only reports differences: change its applyStrategy, or what it selects",)
