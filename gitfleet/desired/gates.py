@@ -188,9 +188,9 @@ class _There(Present):
         return record is not None and any(one.hash == quarantine.digest for one in record.resource_snapshots)
 
     def _of_scope(self, new: FreezeScope, old: FreezeScope) -> Iterator[Break]:
-        # What froze everything named nothing: only what is nearly a name is a slip then, so that a scope that was lost
-        # comes back by a revert.
-        had_any = old != FreezeScope()
+        # What froze everything, or nothing that there is, named nothing: only what is nearly a name is a slip then, so
+        # that a scope that was lost, or a part of it, comes back by a revert.
+        had_any = old != FreezeScope() and self._names_any(old)
         for word, patterns, before, known, were in (
             ("placement", new.placements, old.placements, self.placements, self._were),
             ("stage", new.stages, old.stages, self.stages, ()),
@@ -204,6 +204,14 @@ class _There(Present):
                     yield (f"{word}s", index), f"matches no {word}, {_STAYS}; {do}"
         if had_any and new.clusters != old.clusters and self._has_any(old.clusters) and not self._has_any(new.clusters):
             yield ("clusters",), f"matches no cluster, {_STAYS}; {_RIGHT}"
+
+    def _names_any(self, scope: FreezeScope) -> bool:
+        """Whether each part of a scope matches something that is there, or was."""
+        named = ((scope.placements, (self.placements, self._were)), (scope.stages, (self.stages,)))
+        return self._has_any(scope.clusters) and all(
+            not patterns or any(any_matches(one, names) for one in patterns for names in known)
+            for patterns, known in named
+        )
 
     def _has_any(self, selector: LabelSelector | None) -> bool:
         return selector is None or self.clusters.any_matches(selector)

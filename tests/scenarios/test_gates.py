@@ -245,13 +245,19 @@ def test_an_override_that_says_nothing_lifts_nothing(clusters: dict[str, Any]) -
     assert (rolled_out(world), errors(world)) == (OLD, [f"{needs}lifts"])
 
 
-def test_a_freeze_that_lost_its_scope_gets_it_back_by_a_revert() -> None:
+NOWHERE = {"placements": ["batch"], "stages": ["gone"], "clusters": {"matchLabels": {"zone": "z"}}}
+
+
+@pytest.mark.parametrize("kept", [(), ("placements",), ("stages",), ("clusters",), ("placements", "stages")])
+def test_a_freeze_that_lost_its_scope_gets_it_back_by_a_revert(kept: tuple[str, ...]) -> None:
+    """It froze everything meanwhile, or nothing that there is."""
     world, gate = gated(FREEZE)
-    away = edit(gate, scope={"placements": ["batch"]})
-    world.commit(away, remove=["freezes/f.yaml"])
-    world.commit(edit(away, scope=None))
+    away = builders.freeze("away", gate["spec"]["until"], scope=NOWHERE)
+    world.commit(away)
     at_rest(world)
-    assert rolled_out(world) == OLD
+    world.commit(edit(away, scope={part: NOWHERE[part] for part in kept}), remove=[FREEZE])
+    at_rest(world)
+    assert (rolled_out(world), errors(world)) == (NEW if kept else OLD, [])
     world.commit(away)
     at_rest(world)
     assert (rolled_out(world), errors(world)) == (NEW, [])
