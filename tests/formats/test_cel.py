@@ -51,6 +51,8 @@ def answer(source: str, body: dict[str, Any] = DATABASE) -> bool | str:
         ("status.conditions.exists(e, e.missing == 'x' || e.type == 'Ready')", True),
         ("status.conditions.exists_one(e, e.status == 'True')", True),
         ("status.conditions.all(e, e.status in ['True', 'False'])", True),
+        ("status.conditions.filter(e, true)[status.replicas - 3].type == 'Ready'", True),
+        (" && ".join(["status.conditions.exists(e, true)"] * 3), True),
         ("status.conditions[0].type == 'Ready' // the first one\n && true", True),
         ("status.load == 4 && status.replicas == 3.0 && status.load > 3", True),
         ("spec.ratio * 2.0 == 1.0 && spec.replicas - 1 == 2 && spec.replicas % 2 == 1", True),
