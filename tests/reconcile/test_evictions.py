@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from gitfleet.api.conditions import Status
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.objects import Origin
 from gitfleet.api.placements import PlacementKey
@@ -14,8 +16,9 @@ from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.rolling import Frozen
 from gitfleet.model.state import FleetState
-from gitfleet.reconcile.evictions import asked_for, remembered, undecided
-from tests.rollout.builders import NOW
+from gitfleet.reconcile.evictions import asked_for, decided_elsewhere, remembered, undecided
+from gitfleet.rollout import evicted_elsewhere
+from tests.rollout.builders import NOW, condition
 
 WEB, SHOP = PlacementKey("", "web"), PlacementKey("", "shop")
 
@@ -108,3 +111,15 @@ def test_evictions_are_remembered_as_long_as_their_files_are_there() -> None:
     assert list(remembered(wanted(A, B, C), known, [B]).items()) == [("a", A), ("b", B), ("c", C)]
     later = of("a", cluster="c9")
     assert remembered(wanted(A, C), known, [later]) == {"a": later, "c": C}
+
+
+def test_an_eviction_that_was_over_elsewhere_is_never_decided_here() -> None:
+    over = replace(A, conditions=(condition("Executed", Status.TRUE, "x"),))
+    assert over.is_over and not A.is_over
+    for evictions, known, found in (
+        ((over, B), {}, [evicted_elsewhere(over, NOW)]),
+        ((over,), {"a": A}, []),
+        ((A, B), {}, []),
+    ):
+        inputs = Inputs(desired=wanted(*evictions), before=FleetState(evictions=known), observations={}, now=NOW)
+        assert list(decided_elsewhere(inputs)) == found

@@ -11,7 +11,7 @@ import pytest
 
 from gitfleet.api.faults import Severity
 from gitfleet.api.fleet import ApprovalPolicy, FleetConfig, MassDelete
-from gitfleet.api.holds import Hold
+from gitfleet.api.holds import Hold, Removal, RemovalKind
 from gitfleet.api.objects import Manifest, Origin
 from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
@@ -30,6 +30,7 @@ from tests.removals.fleets import (
     config_map,
     fleet,
     hold,
+    of_cluster,
     of_object,
     placed,
     unpicked,
@@ -197,3 +198,35 @@ def test_an_answer_to_no_hold_and_one_that_does_not_count_are_said() -> None:
     stray = inputs(answers="True")
     decision, _ = decide_with_holds(stray, leaving(stray, [], A, B, C))
     assert decision.after.holds is stray.before.holds
+
+
+def deleted(manifest: Manifest, cluster: str) -> Removal:
+    """An override that takes an object of web from a cluster."""
+    return replace(of_object(manifest), kind=RemovalKind.OVERRIDDEN, cluster=cluster)
+
+
+@pytest.mark.parametrize(
+    ("approved", "pending", "failed", "stays"),
+    [
+        (of_cluster("c1"), [], [], False),
+        (of_cluster("c1"), [], [Subject("MemberCluster", "c1")], True),
+        (of_cluster("c1"), [], [Subject("MemberCluster", "c2")], False),
+        (of_object(A), [], [Subject.of_placement(SHOP)], False),
+        (of_object(A), [], [Subject.of_placement(WEB)], True),
+        (deleted(A, "c1"), [deleted(B, "c1")], [], True),
+        (deleted(A, "c1"), [deleted(B, "c2")], [], False),
+        (deleted(A, "c1"), [], [], False),
+        (replace(of_object(A), cluster="c1"), [deleted(B, "c1")], [], False),
+    ],
+)
+def test_an_approved_hold_stays_until_its_removal_could_be_decided(
+    approved: Removal, pending: list[Removal], failed: list[Subject], stays: bool
+) -> None:
+    """What an override deletes beside what another hold keeps on the cluster stays with that."""
+    holds = [hold("h", [approved], "why", conditions=(condition("Approved", "True"),))]
+    holds += [hold("other", pending, "why")] if pending else []
+    given = inputs(*holds, answers="True")
+    decision = Decision(inputs=given, after=given.before, failures=tuple(map(failure, failed)))
+    found, _ = decide_with_holds(given, lambda kept: (decision, 1, kept))
+    assert ("h" in found.after.holds) is stays
+    assert ("other" in found.after.holds) is bool(pending)

@@ -19,6 +19,7 @@ from gitfleet.reconcile.run_changes import changes_of
 from tests.reconcile.test_runs import WEB, asked, commit, known
 from tests.rollout.builders import bound, condition
 from tests.rollout.run_trials import record, stage
+from tests.works.builders import NAMESPACE, override
 
 KEY = ObjectKey("", "v1", "ConfigMap", "web", "a")
 
@@ -111,6 +112,23 @@ def test_the_own_files_of_a_run() -> None:
     every = ("placements/web.yaml", "runs/a.yaml", "strategies/all.yaml")
     assert changes(known("a"), has(*named(1)), wanted)[1].paths == every
     assert changes(known("a"), has(None), wanted)[1].paths == ("placements/web.yaml", "runs/a.yaml")
+
+
+def test_the_overrides_that_a_run_pinned_are_its_own_files() -> None:
+    """Of any of their snapshots, in either scope; another override is not."""
+    every = {
+        name: override(name, NAMESPACE, ns=ns, origin=Origin(f"overrides/{name}.yaml", 1))
+        for name, ns in (("wide", ""), ("narrow", "web"), ("other", ""))
+    }
+    wanted = Desired(commit="d", objects={"overrides": {one.override.key: one.override for one in every.values()}})
+    known_ones = {one.override.key: (one, replace(one, index=1)) for one in every.values()}
+    before = FleetState(placements={WEB: has(*named(1))}, overrides=known_ones)
+    pinned = (
+        ClusterUpdate(cluster="c0", cluster_resource_overrides=("wide-1",)),
+        ClusterUpdate(cluster="c1", resource_overrides=("web/narrow-0",)),
+    )
+    run = replace(known("a"), status=RunStatus(stages=(StageStatus(name="all", clusters=pinned),)))
+    assert changes_of(run, before, wanted)[1].paths == ("overrides/narrow.yaml", "overrides/wide.yaml")
 
 
 @pytest.mark.parametrize(
