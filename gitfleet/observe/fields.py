@@ -53,7 +53,7 @@ def is_true(condition: JsonObject | None) -> bool:
 
 def cause_text(part: JsonObject) -> str:
     """What a condition, or another part with a `reason` and a `message`, says for people: both, as far as they are
-    there."""
-    said = [str(part.get(name) or "").strip() for name in ("reason", "message")]
+    there, on one line."""
+    said = [" ".join(str(part.get(name) or "").split()) for name in ("reason", "message")]
     text = ": ".join(one for one in said if one) or "no reason given"
     return text if len(text) <= 256 else f"{text[:255]}…"

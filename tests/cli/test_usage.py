@@ -81,12 +81,13 @@ def test_help_loads_neither_clients_nor_rooms() -> None:
 @pytest.mark.parametrize(
     "words", [("get", "crp", "-C"), ("validate",), ("explain", "web", "-C")], ids=lambda words: words[0]
 )
-def test_commands_that_ask_no_cluster_do_not_load_the_kubernetes_client(settled: Path, words: tuple[str, ...]) -> None:
+def test_commands_that_ask_no_cluster_load_neither_its_client_nor_cel(settled: Path, words: tuple[str, ...]) -> None:
     command = [*words, str(settled)]
-    program = f"import sys; from gitfleet.cli.main import run; run({command!r}); print('kubernetes' in sys.modules)"
+    loaded = "{'kubernetes', 'cel_expr_python'} & set(sys.modules)"
+    program = f"import sys; from gitfleet.cli.main import run; run({command!r}); print({loaded})"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
-    assert done.stdout.splitlines()[-1] == "False"
+    assert done.stdout.splitlines()[-1] == "set()"
 
 
 def test_a_known_fault_is_1(gitfleet: Shell, tmp_path: Path) -> None:

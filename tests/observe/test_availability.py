@@ -70,7 +70,7 @@ def test_jobs(status: dict[str, Any], expected: Verdict) -> None:
         ({"conditions": [{"type": "Reconciling", "status": "False"}]}, Verdict(A)),
         ({"observedGeneration": 2, "conditions": [ready()]}, Verdict(A)),
         ({"conditions": [ready("False", reason="")]}, Verdict(N, "it is not Ready: no reason given")),
-        ({"conditions": [ready("False", message="  no disk\n")]}, Verdict(N, "it is not Ready: R: no disk")),
+        ({"conditions": [ready("False", message="  no\n disk\n")]}, Verdict(N, "it is not Ready: R: no disk")),
         ({"conditions": [ready("False", message="x" * 253)]}, Verdict(N, "it is not Ready: R: " + "x" * 253)),
         ({"conditions": [ready("False", message="x" * 254)]}, Verdict(N, "it is not Ready: R: " + "x" * 252 + "…")),
     ],
