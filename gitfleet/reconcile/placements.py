@@ -122,8 +122,8 @@ def decide_placements(
     records = {key: one.record for key, one in decided.items()}
     unsaid = unsaid_selections(records, shared, failures)
     shared = replace(shared, successors=Successors(records, shared.clusters, unsaid))  # as they are now
-    for key in placements.keys() - staying.keys():
-        decided[key] = _decide_one(placements[key], seen, shared, last, failures)
+    leaving = {key: one for key, one in placements.items() if key not in staying}
+    decided |= {key: _decide_one(one, seen, shared, last, failures) for key, one in leaving.items()}
     in_order = {key: decided[key] for key in placements}
     return PlacementsMemo(facts=facts, seen=seen, decided=in_order, unsaid=unsaid)
 

@@ -63,9 +63,9 @@ def _renamed(wanted: Desired, before: FleetState) -> dict[PlacementKey, Placemen
     found = {}
     for selection in (_selection, _own_selection):
         going, coming = _only_ones(gone, selection), _only_ones(fresh, selection)
-        for same in going.keys() & coming.keys():
-            found[going[same]] = coming[same]
-            del gone[going[same]], fresh[coming[same]]
+        for was, key in [(going[same], coming[same]) for same in going if same in coming]:
+            found[was] = key
+            del gone[was], fresh[key]
         if gone:
             fresh = _emptied(fresh, wanted)
     if len(gone) == len(fresh) == 1 and _is_misspelt(*gone.values(), *fresh.values()):

@@ -68,9 +68,11 @@ def awaiting_successors(record: PlacementRecord, successors: Successors) -> dict
     """The clusters on which a deleted placement stays for now, since another one takes over an object of it that it has
     not got yet: it may wait for a run, a freeze, a pin or a budget, and until it has it nobody else would."""
     found: dict[str, Frozen] = {}
-    key = record.placement.key
-    for binding in record.bindings if record.placement.deleting is not None else ():
-        for identity in successors.content(key, record.snapshot_named(binding.resource_snapshot)):
+    key, bindings = record.placement.key, record.bindings if record.placement.deleting is not None else ()
+    named = {binding.resource_snapshot for binding in bindings}
+    contents = {name: sorted(successors.content(key, record.snapshot_named(name))) for name in named}
+    for binding in bindings:
+        for identity in contents[binding.resource_snapshot]:
             if (other := successors.awaited_there(key, binding.cluster, identity)) is not None:
                 reason = (
                     f"{other.kind} {other} selects its objects and has not rolled them out to {binding.cluster} yet"

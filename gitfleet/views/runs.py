@@ -154,18 +154,18 @@ def last_run_failures(
     runs: Iterable[RunRecord], records: Mapping[PlacementKey, PlacementRecord]
 ) -> dict[PlacementKey, str]:
     """Why the last run of each placement failed or was refused, in a sentence, where it did. One that began on another
-    hub is none of this fleet's, and one that failed before its placement needed no run any more matters no longer."""
+    hub is none of this fleet's, and one that failed matters no longer where its placement is gone or needs no run."""
     last: dict[PlacementKey, RunView] = {}
     for run in sorted(runs, key=lambda run: (run.created, run.key)):
         view = RunView(run=run)
         if BEGAN_ELSEWHERE not in view.message:
             last[run.placement] = view
     ends = {staged.RunPhase.FAILED: "failed", staged.RunPhase.REFUSED: "was refused"}
-    rolling = {key for key, record in records.items() if not record.placement.strategy.external}
+    external = {key for key, record in records.items() if record.placement.strategy.external}
     return {
         key: f"{key}: its last run {view.run.key} {end}: {view.message}"
         for key, view in last.items()
-        if (end := ends.get(staged.run_phase(view.run.status))) and not (end == "failed" and key in rolling)
+        if (end := ends.get(staged.run_phase(view.run.status))) and (end != "failed" or key in external)
     }
 
 

@@ -41,6 +41,21 @@ def handed_over(world: World) -> None:
     assert owners(world) == {"shop"} and {str(key) for key in world.state().placements} == {"shop"}
 
 
+def test_of_several_that_take_over_the_one_of_the_first_object_is_named() -> None:
+    """In whatever process, whatever its hashes."""
+    world, spaces = World(), [f"space-{letter}" for letter in "abcdefghijkl"]
+    every = [builders.select_namespace(space) for space in spaces]
+    world.commit(*members("c1"), *map(builders.namespace, spaces), builders.placement("web", selectors=every))
+    world.settle()
+    world.commit(
+        *(builders.placement(f"to-{space}", space, strategy=EXTERNAL) for space in spaces),
+        remove=["placements/web.yaml"],
+    )
+    world.settle()
+    result = world.reconcile()
+    assert result is not None and "until ClusterResourcePlacement to-space-a has its objects" in result.asks[0]
+
+
 def a_pin(world: World) -> Files:
     pin = pinned(world, 0)
     world.commit(pin)

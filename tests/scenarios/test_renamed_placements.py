@@ -11,6 +11,7 @@ import pytest
 from gitfleet.api.holds import HoldRule
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.events import EventType
+from gitfleet.views import last_run_failures
 from tests import builders
 from tests.scenarios.staged_world import (
     EXTERNAL,
@@ -182,6 +183,24 @@ def test_content_that_a_run_took_back_stays_quarantined_under_the_new_name() -> 
     world.settle()
     assert said(world, "again") == ["Initialized=False UpdateRunInitializedFailed"]
     assert f"snapshot 1 is quarantined by {kept.name} (run new: " in message(world, "again", "Initialized")
+
+
+def test_a_failed_run_of_the_name_that_is_gone_fails_nothing_any_more() -> None:
+    """A run that was refused is still said: its placement may be what is missing."""
+
+    def failures() -> dict[str, str]:
+        state = world.state()
+        return {str(k): why for k, why in last_run_failures(state.runs.values(), state.placements).items()}
+
+    world, _ = failed_world()
+    world.settle()
+    assert list(failures()) == ["web"]
+    world.commit(shop(EXTERNAL), run("lost"), remove=["placements/web.yaml"])
+    world.settle()
+    assert failures() == {"web": f"web: its last run lost was refused: {message(world, 'lost', 'Initialized')}"}
+    world.commit(remove=["runs/lost.yaml"])
+    world.settle()
+    assert failures() == {}
 
 
 def test_content_that_was_let_out_again_is_let_out_under_the_new_name() -> None:
