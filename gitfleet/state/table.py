@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
+from gitfleet.api import InvalidContent, read_state
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.holds import Hold
 from gitfleet.api.overrides import OverrideKey
@@ -52,12 +54,21 @@ def _evicted_placement(eviction: Eviction) -> Subject:
     return Subject.of_placement(PlacementKey("", eviction.placement_name))
 
 
+def _read_run(source: Any) -> RunRecord:
+    """A run has as many stages as the strategy with which it began."""
+    run = read_state(RunRecord, source)
+    strategy = run.status.strategy
+    if len(run.status.stages) != len(strategy.stages if strategy is not None else ()):
+        raise InvalidContent("`status.stagesStatus` has not the stages of `status.stagedUpdateStrategySnapshot`")
+    return run
+
+
 KINDS: Final[tuple[FileKind[Any], ...]] = (
     FileKind(name="fleet", pattern=re.compile(r"fleet\.yaml"), type=FleetHead, open=document, read=read_head),
     FileKind(name="faults", pattern=re.compile(r"faults\.yaml"), type=FaultsFile, open=document, read=read_faults),
     own_file("clusters", MemberCluster, "MemberCluster", watched=True),
     own_file("holds", Hold, "Hold"),
-    own_file("runs", RunRecord, "StagedUpdateRun", key=NamespacedName, watched=True),
+    replace(own_file("runs", RunRecord, "StagedUpdateRun", key=NamespacedName, watched=True), read=_read_run),
     own_file("approvals", ApprovalRequest, "ApprovalRequest", key=NamespacedName, watched=True),
     own_file("quarantines", Quarantine, "Quarantine", watched=True),
     FileKind(

@@ -164,12 +164,14 @@ def _evictions(fleet: FleetView) -> list[str]:
 
 
 def _freezes(rules: FreezeRules) -> list[str]:
+    views = views_of(rules)
     rows = [
         (code_span(view.name), view.kind, code_span(view.when), code_span(view.scope, 100), code_span(view.owner, 60),
          code_span(view.reason, 300))
-        for view in views_of(rules)[:MOST_ROWS]
+        for view in views[:MOST_ROWS]
     ]  # fmt: skip
-    return ["## Freezes", "", *table_lines(("Name", "Kind", "When", "Scope", "Owner", "Reason"), rows)] if rows else []
+    table = table_lines(("Name", "Kind", "When", "Scope", "Owner", "Reason"), rows)
+    return ["## Freezes", "", *table, *rest_lines(len(views), MOST_ROWS, paths.FLEET)] if rows else []
 
 
 def _faults(faults: tuple[Fault, ...]) -> list[str]:

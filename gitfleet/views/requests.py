@@ -29,18 +29,19 @@ def approval_requests(state: FleetState) -> Iterator[ApprovalRequest]:
     for request in state.approvals.values():
         run = state.runs.get(request.run)
         if run is not None and not run.finished and request.answer is None:
-            yield _of_stage(run, request, state.placements.get(run.placement), state.observed_commit or "")
+            yield from _of_stage(run, request, state.placements.get(run.placement), state.observed_commit or "")
 
 
 def _of_stage(
     run: RunRecord, request: runs.ApprovalRequest, record: PlacementRecord | None, commit: str
-) -> ApprovalRequest:
-    before = request.task == "beforeStage"
-    stages = [stage.name for stage in run.status.stages]
-    at = stages.index(request.target_stage or "") + (0 if before else 1)
+) -> Iterator[ApprovalRequest]:
+    before, stages = request.task == "beforeStage", [stage.name for stage in run.status.stages]
     every = (*run.status.stages, *filter(None, (run.status.deletion,)))
-    following = every[at]
-    side, stage = "before" if before else "after", request.target_stage
+    stage = request.target_stage or ""
+    at = stages.index(stage) + (not before) if stage in stages else len(every)
+    if at == len(every):
+        return  # the run's file on the state branch is damaged
+    following, side = every[at], "before" if before else "after"
     sections = {
         "What happened": [
             f"Run {run.key} rolls out snapshot {request.snapshot_index} of placement {run.placement}.",
@@ -52,7 +53,7 @@ def _of_stage(
         )
         or ["No cluster."],
     }
-    return ApprovalRequest(
+    yield ApprovalRequest(
         name=request.key.name,
         namespace=request.key.namespace,
         subject="ApprovalRequest",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final
 
 from gitfleet.api.runs import ApprovalRequest, RunRecord, StageStatus
 from gitfleet.api.values import NamespacedName
@@ -11,10 +10,8 @@ from gitfleet.model.state import FleetState
 from gitfleet.rollout import staged
 from gitfleet.state import paths
 from gitfleet.views.holds import approval_branch, approval_path, approval_text
-from gitfleet.views.markdown import code_span, link, table_lines
+from gitfleet.views.markdown import code_span, link, rest_lines, table_lines
 from gitfleet.views.runs import RunView, progress_of
-
-_DONE: Final = ("succeeded", "skipped")
 
 
 def answer_lines(request: str, key: NamespacedName, branches: str) -> list[str]:
@@ -49,7 +46,7 @@ def request_lines(state: FleetState, most: int, branches: str) -> list[str]:
             *approval_text(key.name, namespace=key.namespace).splitlines(),
             "```",
         ]
-    return [*lines, *([f"and {len(pending) - most} more in [approvals](approvals)"] if len(pending) > most else [])]
+    return [*lines, *rest_lines(len(pending), most, "approvals")]
 
 
 def _waits(request: ApprovalRequest) -> str:
@@ -67,8 +64,7 @@ def run_lines(state: FleetState, most: int, now: datetime) -> list[str]:
     rows = [_row(run) for run in runs[:most]]
     titles = ("Run", "Placement", "Snapshot", "State", "Stage", "Updated")
     lines = [f"## Staged update runs: {len(unfinished)} under way", "", *table_lines(titles, rows)]
-    if len(runs) > most:
-        lines += ["", f"and {len(runs) - most} more in [runs](runs)"]
+    lines += rest_lines(len(runs), most, "runs")
     for run in unfinished[:most]:
         waits = [f"- {code_span(wait, 600)}" for wait in staged.waits_of(run, state.approvals, now)]
         lines += ["", f"### {_link(run)}", "", *waits, *([""] if waits else []), *picture(run)]

@@ -144,6 +144,7 @@ def test_a_run_that_began_elsewhere_never_begins_here(status: Any, why: str) -> 
     [
         {},
         {"conditions": [], "stagesStatus": []},
+        {"conditions": None, "stagesStatus": None},
         None,
         {"conditions": [{"type": "Initialized", "status": "Unknown"}]},
     ],

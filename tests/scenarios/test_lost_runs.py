@@ -7,11 +7,13 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+import yaml
 
 from gitfleet.api.scenarios import ClusterRule
 from gitfleet.loop.approval_history import ApprovalHistory
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.results import ReconcileResult
+from gitfleet.views import approval_requests
 from tests import builders
 from tests.scenarios.staged_world import members, message, rolled_out, said, staged
 from tests.scenarios.test_garbled_state import garble
@@ -123,6 +125,33 @@ def test_a_run_whose_file_is_lost_is_not_started_again(start: Callable[[], World
     world.settle()
     assert said(world, "go") == ["Initialized=False UpdateRunInitializedFailed"]
     assert message(world, "go", "Initialized").startswith(LOST)
+
+
+@pytest.mark.parametrize("part", ["stagedUpdateStrategySnapshot", "stagesStatus"])
+def test_a_run_whose_file_lost_a_part_is_not_started_again(part: str) -> None:
+    world = in_the_second_stage()
+    body = yaml.safe_load(world.state_text("runs/go.yaml"))
+    del body["status"][part]
+    garble(world, {"runs/go.yaml": builders.to_yaml(body).encode()}, history=False)
+    world.restart()
+    world.settle()
+    assert said(world, "go") == ["Initialized=False UpdateRunInitializedFailed"]
+    assert message(world, "go", "Initialized").startswith(LOST)
+
+
+@pytest.mark.parametrize("old", ["stageName: first", "deletionStageStatus"])
+def test_a_request_of_a_stage_that_its_run_no_longer_has_stops_nothing(old: str) -> None:
+    world = World(rules=(QUICK,))
+    strategy = builders.staged_strategy("slow", builders.stage("first", approval=True))
+    staged(world, *members("c1", env="a"))
+    world.commit(strategy, run("go"))
+    world.settle()
+    text = world.state_text("runs/go.yaml")
+    assert old in text and len(list(approval_requests(world.state()))) == 1
+    garble(world, {"runs/go.yaml": text.replace(old, old + "2").encode()}, history=False)
+    world.restart()
+    assert list(approval_requests(world.state())) == []
+    world.settle()
 
 
 @pytest.mark.parametrize("start", [begun, over])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from gitfleet.api.bindings import ClusterDecision, FailedObject
 from gitfleet.api.faults import Severity
+from gitfleet.api.freeze_files import Freeze, FreezeRules
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
 from gitfleet.model.state import FleetState
@@ -83,8 +84,15 @@ def test_big_fleets_show_what_needs_eyes_first_and_count_the_rest() -> None:
     stuck = record("zz", binding(PlacementKey("", "zz"), "c-000", conditions=through(last="False")))
     faults = tuple(fault(f"number {n}", Severity.WARNING if n else Severity.ERROR) for n in range(70))
 
+    freezes = tuple(Freeze(name=f"f-{n}", owner="ann", reason="sale", until=T0) for n in range(52))
+
     page = readme_text(
-        FleetState(clusters=clusters, placements={**good, PlacementKey("", "zz"): stuck}, faults=faults),
+        FleetState(
+            clusters=clusters,
+            placements={**good, PlacementKey("", "zz"): stuck},
+            faults=faults,
+            freezes=FreezeRules(freezes=freezes),
+        ),
     )
 
     assert "## Clusters: 99 healthy, 1 unhealthy" in page
@@ -96,7 +104,8 @@ def test_big_fleets_show_what_needs_eyes_first_and_count_the_rest() -> None:
     assert "and 11 more in [placements](placements)" in page
     assert "## Errors and warnings: 1 error, 69 warnings" in page
     assert "and 20 more in [faults.yaml](faults.yaml)" in page
-    assert len(page) < 20_000
+    assert "and 2 more in [fleet.yaml](fleet.yaml)" in page
+    assert len(page) < 25_000
 
 
 def test_an_unmet_policy_is_what_a_placement_waits_for() -> None:
