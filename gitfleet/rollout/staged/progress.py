@@ -39,10 +39,10 @@ from gitfleet.rollout.staged.start import check_unchanged, external, initialized
 from gitfleet.rollout.staged.steps import Pass, after_events, cluster_phase, run_phase, stage_phase
 from gitfleet.rollout.staged.tasks import after_tasks, before_tasks
 from gitfleet.rollout.staged.waits import (
-    initialized_wait,
-    rollback_stopped_wait,
-    stopped_wait,
-    stopping_wait,
+    INITIALIZED_WAIT,
+    ROLLBACK_STOPPED_WAIT,
+    STOPPED_WAIT,
+    STOPPING_WAIT,
     stuck_text,
 )
 
@@ -76,7 +76,7 @@ def advance_run(request: RunRequest) -> RunStep:
             step, run=replace(run, status=after_events(run.status, events, said, request.now, run.generation))
         )
     if request.state == "Initialize":
-        return replace(step, run=run, asks=(initialized_wait(str(run.key)),))
+        return replace(step, run=run, asks=(INITIALIZED_WAIT.format(run.key),))
     return _carried_on(replace(request, run=run), record)
 
 
@@ -158,7 +158,7 @@ def _rolled_back(request: RunRequest, record: PlacementRecord) -> RunStep:
         mark = Mark(RunConditionType.ROLLED_BACK, Status.TRUE, RunReason.RUN_ROLLED_BACK, reverted_text(status.stages))
         status = replace(status, conditions=with_condition(status.conditions, mark, work.now, run.generation))
     elif request.state == "Stop":
-        work.asks.append(rollback_stopped_wait(work.name))
+        work.asks.append(ROLLBACK_STOPPED_WAIT.format(work.name))
     else:
         stuck = f"; {stuck_text(work.stuck)} did not get healthy with what they had before" if work.stuck else ""
         work.waiting.append(f"run {run.key} rolls back: {work.message}{stuck}")
@@ -273,9 +273,9 @@ def _step(work: Pass, status: RunStatus) -> RunStep:
             events = []
         message = ""
         if work.event is RunEvent.STOP:
-            work.waiting.append(stopping_wait(work.name))
+            work.waiting.append(STOPPING_WAIT.format(work.name))
         else:
-            work.asks.append(stopped_wait(work.name))
+            work.asks.append(STOPPED_WAIT.format(work.name))
     elif work.event is RunEvent.FINISH:
         events = [RunEvent.RUN, RunEvent.FINISH]
     elif work.refused:

@@ -24,6 +24,10 @@ from gitfleet.rollout.staged.steps import cluster_phase, run_phase, stage_phase
 Requests = Mapping[NamespacedName, ApprovalRequest]
 _SUBJECT: Final = "The updateRun "
 """How a run's condition Progressing begins, in KubeFleet's words."""
+INITIALIZED_WAIT: Final = "run {} is initialized and waits for spec.state Run"
+STOPPING_WAIT: Final = "run {} is stopping: what it started goes on to its end"
+STOPPED_WAIT: Final = "run {} is stopped and waits for spec.state Run"
+ROLLBACK_STOPPED_WAIT: Final = "run {} rolls back, and waits for spec.state Run"
 _DONE: Final = (StagePhase.SUCCEEDED, StagePhase.SKIPPED)
 _OVER: Final = (RunConditionType.APPROVAL_REQUEST_APPROVED, RunConditionType.WAIT_TIME_ELAPSED)
 
@@ -40,13 +44,13 @@ def waits_of(run: RunRecord, requests: Requests, now: datetime) -> tuple[str, ..
             why = _message(run.status.conditions, RunConditionType.INITIALIZED)
             return (f"run {name} waits: {why}",) if why else ()
         case RunPhase.INITIALIZED if run.state == "Initialize":
-            return (initialized_wait(name),)
+            return (INITIALIZED_WAIT.format(name),)
         case RunPhase.STOPPING:
-            return (stopping_wait(name),)
+            return (STOPPING_WAIT.format(name),)
         case RunPhase.STOPPED:
-            return (stopped_wait(name),)
+            return (STOPPED_WAIT.format(name),)
         case RunPhase.ROLLING_BACK:
-            return (rollback_stopped_wait(name) if run.state == "Stop" else f"run {name} rolls back: {said}",)
+            return (ROLLBACK_STOPPED_WAIT.format(name) if run.state == "Stop" else f"run {name} rolls back: {said}",)
         case RunPhase.WAITING | RunPhase.STUCK if not said.startswith(f"{_SUBJECT}is waiting for"):
             first = (said.replace(_SUBJECT, f"run {name} ", 1),)
         case _:  # what it waits for, if anything, is said by its stage
@@ -94,26 +98,6 @@ def rate_text(spec: Stage, stage: StageStatus, later: datetime) -> str:
 def stuck_text(clusters: Sequence[str]) -> str:
     """The first three names, and dots for more (KubeFleet generateStuckClustersString)."""
     return ", ".join(clusters[:3]) + ("..." if len(clusters) > 3 else "")
-
-
-def initialized_wait(run: str) -> str:
-    """For `spec.state`, after Initialize."""
-    return f"run {run} is initialized and waits for spec.state Run"
-
-
-def stopping_wait(run: str) -> str:
-    """For the clusters under way, after Stop."""
-    return f"run {run} is stopping: what it started goes on to its end"
-
-
-def rollback_stopped_wait(run: str) -> str:
-    """For `spec.state`, after Stop while it rolls back."""
-    return f"run {run} rolls back, and waits for spec.state Run"
-
-
-def stopped_wait(run: str) -> str:
-    """For `spec.state`, after Stop."""
-    return f"run {run} is stopped and waits for spec.state Run"
 
 
 def _waits_in(run: RunRecord, spec: Stage, stage: StageStatus, requests: Requests, now: datetime) -> Iterator[str]:
