@@ -41,7 +41,17 @@ def vanished_objects(
     everywhere = {
         plain: one for path in sorted(fresh) for plain, one in fresh[path].items() if not is_our_group(one[0])
     }
-    commit = _Commit(request, before, chosen, Rebuilt(request, rules), rules, staying, everywhere, Renames(everywhere))
+    commit = _Commit(
+        request,
+        before,
+        chosen,
+        Rebuilt(request, rules),
+        rules,
+        staying,
+        recovery.placed(),
+        everywhere,
+        Renames(everywhere),
+    )
     return {
         _placed_identity(identity): vanished
         for path, identities in gone.items()
@@ -52,7 +62,7 @@ def vanished_objects(
 @dataclass(frozen=True, slots=True)
 class _Commit:
     """What a commit has, and what was in force before it; `staying` are the files that have placed objects still,
-    `fresh` the new objects of the payload in all files, and `renames` the same."""
+    `placed` what is placed, `fresh` the new objects of the payload in all files, and `renames` the same."""
 
     request: DesiredRequest
     before: Mapping[Identity, ReadObject]
@@ -60,6 +70,7 @@ class _Commit:
     rebuilt: Rebuilt
     rules: bytes
     staying: Collection[str]
+    placed: Collection[Identity]
     fresh: Mapping[Identity, Identity]
     renames: Renames
 
@@ -79,7 +90,9 @@ class _Commit:
             if (meant := renamed or renames.elsewhere(plain)) is not None:
                 successor = fresh[meant]
                 now = replace(place, line=self.chosen[successor].origin.line, successor=_placed_identity(successor))
-                yield identity, replace(now, elsewhere=renamed is None, replaced=meant == plain)
+                # All objects of a kustomization in another namespace; not where they go back to what a hold kept.
+                lost = "" if renamed or successor in self.placed else otherwise
+                yield identity, replace(now, elsewhere=renamed is None, replaced=meant == plain, unbuilt=lost)
                 continue
             unread_at = self.rebuilt.moved(path, self.before[identity].origin.blob)
             placed_at = _new_as_payload(identity, self.request, self.chosen)

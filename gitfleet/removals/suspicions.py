@@ -65,7 +65,8 @@ class Suspicions:
         found: dict[tuple[HoldRule, str, str], list[Removal]] = {}
         for removal in removals:
             vanished, cause = self.causes.vanished(removal), self.causes.of(removal)
-            if cause.hidden:
+            moved = vanished.successor if vanished is not None and vanished.elsewhere else None
+            if cause.hidden and (moved is None or self._is_placed(removal, moved)):
                 by, place = ("an ignore rule", f"{cause.line}") if cause.path == IGNORE_FILE else ("a rename", "")
                 if vanished is not None and vanished.unbuilt:
                     by, place = "an edit of a kustomization", cause.path

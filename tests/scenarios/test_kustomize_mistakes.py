@@ -103,5 +103,21 @@ def test_a_mistake_in_a_kustomize_folder_deletes_nothing_and_is_named(row: Mappi
     play(row, FLEET)
 
 
+@needs_program
+def test_a_whole_overlay_that_goes_to_another_placed_namespace_is_held_where_it_was() -> None:
+    """The objects go out in the new namespace, where a placement selects them; the old ones stay."""
+    world, path = begin(), "resources/app/kustomization.yaml"
+    world.write(fleet_files())
+    world.settle()
+    with world.nothing_deleted():
+        world.write({path: KUSTOMIZATIONS["app/kustomization.yaml"].replace("namespace: shop", "namespace: pay")})
+        world.settle()
+    (hold,) = world.state().holds.values()
+    assert [(str(reason.rule), reason.message.split(" takes ")[0]) for reason in hold.reasons] == [
+        ("IgnoredFile", "an edit of a kustomization")
+    ]
+    assert all(world.live("c1", "Deployment", "p-web", namespace) for namespace in ("shop", "pay"))
+
+
 def test_every_mistake_is_there_once() -> None:
     assert len(set(NAMES)) == len(NAMES) >= 60
