@@ -6,12 +6,14 @@ with_former_names   the state in which those have their old names again that cou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from gitfleet import desired, rollout, works
 from gitfleet.api.conditions import Status
 from gitfleet.api.faults import Fault
+from gitfleet.api.holds import Hold, RemovalKind
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.overrides import Override
 from gitfleet.api.pins import Pin
@@ -60,36 +62,59 @@ def _renamed(wanted: Desired, before: FleetState) -> dict[PlacementKey, Placemen
     known = before.placements
     gone = {k: r.placement for k, r in known.items() if k not in wanted.placements and r.placement.deleting is None}
     fresh = {key: placement for key, placement in wanted.placements.items() if key not in known} if gone else {}
-    found = {}
-    for selection in (_selection, _own_selection):
-        going, coming = _only_ones(gone, selection), _only_ones(fresh, selection)
-        for was, key in [(going[same], coming[same]) for same in going if same in coming]:
+    found: dict[PlacementKey, PlacementKey] = {}
+    _add_pairs(found, gone, fresh, _selection)
+    if len(found) == len(gone) or len(found) == len(fresh):
+        return found
+    # Others with other names are other placements, but where one of the two names what is not there.
+    emptied, held = _emptied(fresh, wanted), _emptied(_held(gone, before), wanted)
+    _add_pairs(found, gone, emptied, _own_selection)
+    _add_pairs(found, held, fresh, _own_selection)
+    if len(found) + 1 == len(gone) == len(fresh):
+        (was,), (key,) = gone.keys() - found.keys(), fresh.keys() - found.values()
+        old, new = gone[was], fresh[key]
+        misspelt = (key in emptied or was in held) and _is_misspelt(old, new)
+        if misspelt or _is_wider(old, new) or _is_wider(new, old):
             found[was] = key
-            del gone[was], fresh[key]
-        if gone:
-            fresh = _emptied(fresh, wanted)
-    if len(gone) == len(fresh) == 1 and _is_misspelt(*gone.values(), *fresh.values()):
-        found |= zip(gone, fresh, strict=True)
     return found
 
 
-def _emptied(fresh: Mapping[PlacementKey, Placement], wanted: Desired) -> dict[PlacementKey, Placement]:
-    """Those that name objects of which none is there: others with other names are other placements."""
-    there = {(one.key.group, one.key.kind, one.key.name) for one in wanted.payload} if fresh else set()
+def _add_pairs(
+    found: dict[PlacementKey, PlacementKey],
+    gone: Mapping[PlacementKey, Placement],
+    fresh: Mapping[PlacementKey, Placement],
+    selection: Callable[[Placement], Hashable],
+) -> None:
+    """Add the pairs, of those that have none yet, that alone select the same."""
+    going = _only_ones((one for key, one in gone.items() if key not in found), selection)
+    coming = _only_ones((one for key, one in fresh.items() if key not in found.values()), selection)
+    found |= {going[same]: coming[same] for same in going if same in coming}
+
+
+def _held(gone: Mapping[PlacementKey, Placement], before: FleetState) -> dict[PlacementKey, Placement]:
+    """Those that keep objects which they select no more, until a person answers."""
+    removals = (r for hold in before.holds.values() if hold.answer is not Status.TRUE for r in hold.removals)
+    keys = {removal.placement for removal in removals if removal.kind is RemovalKind.OBJECT}
+    return {key: placement for key, placement in gone.items() if key in keys}
+
+
+def _emptied(placements: Mapping[PlacementKey, Placement], wanted: Desired) -> dict[PlacementKey, Placement]:
+    """Those that name objects of which none is there."""
+    there = {(one.key.group, one.key.kind, one.key.name) for one in wanted.payload} if placements else set()
     return {
         key: placement
-        for key, placement in fresh.items()
+        for key, placement in placements.items()
         if not any((s.group, s.kind, s.name) in there for s in placement.selectors)
     }
 
 
 def _only_ones(
-    placements: Mapping[PlacementKey, Placement], selection: Callable[[Placement], Hashable]
+    placements: Iterable[Placement], selection: Callable[[Placement], Hashable]
 ) -> dict[Hashable, PlacementKey]:
     """By what they select, those that have it for themselves."""
     found: dict[Hashable, list[PlacementKey]] = {}
-    for key, placement in placements.items():
-        found.setdefault(selection(placement), []).append(key)
+    for placement in placements:
+        found.setdefault(selection(placement), []).append(placement.key)
     return {same: keys[0] for same, keys in found.items() if len(keys) == 1}
 
 
@@ -101,6 +126,12 @@ def _own_selection(placement: Placement) -> Hashable:
     """The same without the placement's own name, which a selector may have, too."""
     named = [replace(s, name=s.name.replace(placement.key.name, "")) if s.name else s for s in placement.selectors]
     return placement.key.namespace, *sorted(map(repr, named))
+
+
+def _is_wider(one: Placement, other: Placement) -> bool:
+    """Whether a placement selects all that another one does, and more."""
+    narrow = set(map(repr, other.selectors))
+    return one.key.namespace == other.key.namespace and narrow.issubset(map(repr, one.selectors))
 
 
 def _is_misspelt(old: Placement, new: Placement) -> bool:
@@ -128,9 +159,6 @@ def _naming(was: PlacementKey, key: PlacementKey, inputs: Inputs) -> Iterator[st
     for run in before.runs.values():
         if run.placement == was and not run.finished and run.key in wanted.runs:
             yield f"run {run.key} of it is not over; let it end, or remove its file"
-    for name, hold in before.holds.items():
-        if hold.answer is not Status.TRUE and any(removal.placement == was for removal in hold.removals):
-            yield f"{name} waits for an answer; answer it (approvals/{name}.yaml), or take back what it holds"
     for field, why in desired.placement_update_breaks(before.placements[was].placement, wanted.placements[key]):
         yield f"{dotted(field)} {why}"
 
@@ -187,6 +215,7 @@ def _under_names(
         placements={record.placement.key: record for record in sorted(records, key=lambda r: r.placement.key)},
         inventory={cluster: _owned(entries, names) for cluster, entries in before.inventory.items()},
         quarantines={one.name: one for one in (_quarantine(q, names) for q in before.quarantines.values())},
+        holds={name: _hold(hold, names) for name, hold in before.holds.items()},
     )
 
 
@@ -203,3 +232,16 @@ def _owner(entry: InventoryEntry, names: Mapping[PlacementKey, PlacementKey]) ->
 def _quarantine(one: Quarantine, names: Mapping[PlacementKey, PlacementKey]) -> Quarantine:
     key = names.get(one.placement) if one.run else None
     return one if key is None else replace(one, placement=key, name=quarantine_name(key, one.digest))
+
+
+def _hold(hold: Hold, names: Mapping[PlacementKey, PlacementKey]) -> Hold:
+    """A removal is of the placement, however it is called: an answer stands, and what is taken back is held no more."""
+    found = {was: names[was] for removal in hold.removals if (was := removal.placement) is not None and was in names}
+    if not found:
+        return hold
+    removals = (replace(r, placement=found[r.placement]) if r.placement in found else r for r in hold.removals)
+    reasons = hold.reasons
+    for was, key in found.items():
+        called = re.compile(rf"([Pp]lacement) {re.escape(str(was))}(?![\w/-]|\.\w)")
+        reasons = tuple(replace(one, message=called.sub(rf"\1 {key}", one.message)) for one in reasons)
+    return replace(hold, reasons=reasons, removals=tuple(removals))

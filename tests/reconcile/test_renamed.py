@@ -90,6 +90,14 @@ THERE = (config_map("one", "").key, config_map("x").key)
         ([place("web", "one", "two")], [place("new", "two", "one")], {"new": "web"}),
         ([ONE], [place("new", "one", namespace="x")], {}),
         ([place("web", "one", kind="Secret")], [place("new", "one")], {}),
+        # One of them selects all that the other one does, and more, where one goes and one comes.
+        ([ONE], [place("new", "one", "more")], {"new": "web"}),
+        ([place("web", "one", "more")], [place("new", "one")], {"new": "web"}),
+        ([place("web", "one", "more")], [place("new", "one", "less")], {}),
+        ([ONE], [place("new", "one", "more", namespace="x")], {}),
+        ([ONE, TWO], [place("new", "one", "two")], {}),
+        ([ONE], [place("new", "one", "more"), place("late", "more")], {}),
+        ([ONE, TWO], [place("new", "one", "more"), place("late", "two")], {"new": "web", "late": "shop"}),
         # Its own name may stand in what it selects.
         ([place("web", "web-data")], [place("new", "new-data")], {"new": "web"}),
         ([place("web", "web-data", "")], [place("new", "new-data", "")], {"new": "web"}),
@@ -212,7 +220,6 @@ GO = StagedRun(key=NamespacedName("", "go"), placement_name="web", strategy_name
 OVER = staged.lost_run(GO, NOW)
 HOLD = hold("remove-1", [of_object(OBJECT)], "why")
 APPROVED = replace(HOLD, conditions=(condition("Approved", Status.TRUE, "x"),))
-WAITS = "remove-1 waits for an answer; answer it (approvals/remove-1.yaml), or take back what it holds"
 OF_SHOP = hold("remove-2", [of_object(OBJECT, SHOP)], "why")
 
 
@@ -257,10 +264,6 @@ def kinds(**every: Any) -> dict[str, Any]:
         (kinds(runs=GO), before(runs=(run(placement="shop"),)), ""),
         (kinds(runs=GO), before(runs=(OVER,)), ""),
         (kinds(), before(runs=(run(),)), ""),
-        ({}, before(holds=(HOLD,)), WAITS),
-        ({}, before(holds=(APPROVED,)), ""),
-        ({}, before(holds=(OF_SHOP,)), ""),
-        ({}, before(holds=(OF_SHOP, HOLD)), WAITS),
         (kinds(pins=PIN, runs=GO), before(runs=(run(),)), "pins/p.yaml:2 names web; name new there, too, or remove it"),
     ],
 )  # fmt: skip
@@ -284,11 +287,25 @@ def test_a_placement_keeps_its_name_while_something_names_it(more: dict[str, Any
     assert (fault.path, fault.line) == ("", 1)
 
 
+def test_a_hold_is_about_the_placement_whatever_it_is_called() -> None:
+    said = (
+        "ClusterResourcePlacement web selects nothing, placement web has 3, placements web-2, web/x and web.x stay: web"
+    )
+    both = replace(hold("remove-3", [of_object(OBJECT), of_object(OBJECT, SHOP)], said), digest="d")
+    found = renamed(inputs([ONE, TWO], [place("new", "one"), TWO], before(holds=(APPROVED, both, OF_SHOP))))
+    one, two, other = found.before.holds.values()
+    assert other is OF_SHOP
+    assert one == replace(APPROVED, removals=(replace(APPROVED.removals[0], placement=NEW),))
+    assert [removal.placement for removal in two.removals] == [NEW, SHOP]
+    assert (two.name, two.digest) == ("remove-3", "d")
+    assert two.reasons[0].message == said.replace("ment web ", "ment new ")
+
+
 def test_one_keeps_its_old_name_while_another_one_gets_its_new_one() -> None:
     """The faults are in order, with those that were there."""
     old = Fault("z.yaml", 1, "o", "", "is wrong")
     has = [place("new", "one"), replace(place("late", "two"), origin=Origin("a.yaml", 1))]
-    given = inputs([ONE, TWO], has, before(holds=(OF_SHOP,)), faults=(old,))
+    given = inputs([ONE, TWO], has, faults=(old,), **kinds(pins=replace(PIN, placement=SHOP)))
     found = renamed(given)
     assert found.renamed == {NEW: WEB} and [*found.before.placements] == [NEW, SHOP]
     assert found.desired.placements.keys() == {NEW, SHOP}

@@ -21,24 +21,26 @@ Files = list[dict[str, Any]]
 
 
 def shop(strategy: dict[str, Any] = ROLLING) -> dict[str, Any]:
-    """What `web` selects and more: no placement that only has another name."""
+    """What `web` selects and more."""
     return builders.placement("shop", "web", "spare", strategy=strategy)
 
 
 def rename(world: World, *also: dict[str, Any], strategy: dict[str, Any] = ROLLING) -> None:
-    world.commit(shop(strategy), builders.namespace("spare"), *also, remove=["placements/web.yaml"])
+    """Beside another new one: which of the two has only another name cannot be said."""
+    other = builders.namespace("other"), builders.placement("other")
+    world.commit(shop(strategy), builders.namespace("spare"), *other, *also, remove=["placements/web.yaml"])
 
 
 def owners(world: World) -> set[str]:
     """The placements that own anything of what `web` had."""
     owned = (entry for entries in world.state().inventory.values() for entry in entries.values())
-    return {str(entry.placement) for entry in owned if entry.key.name != "spare"}
+    return {str(entry.placement) for entry in owned if entry.key.name not in ("spare", "other")}
 
 
 def handed_over(world: World) -> None:
     """The new one has everything, and nothing was deleted on the way."""
     world.settle()
-    assert owners(world) == {"shop"} and {str(key) for key in world.state().placements} == {"shop"}
+    assert owners(world) == {"shop"} and {str(key) for key in world.state().placements} == {"other", "shop"}
 
 
 def test_of_several_that_take_over_the_one_of_the_first_object_is_named() -> None:

@@ -411,10 +411,10 @@ def test_a_placement_hands_its_objects_over_and_fails_nowhere(changed: bool) -> 
     """At once where nothing changes in an object, and cluster by cluster where it does."""
     world = settled()
     before = objects(world)
-    # More than another name: it would select something else, too, if that were there.
+    # More than another name: it would select something else, too, if that were there, and is not the only new one.
     renamed = builders.placement("renamed", "web", "more", strategy=builders.rolling_update(maxUnavailable=1))
     settings = builders.config_map("web", "settings", {"version": "2" if changed else "1"})
-    world.commit(renamed, settings, remove=["placements/web.yaml"])
+    world.commit(renamed, settings, builders.placement("beside", "less"), remove=["placements/web.yaml"])
     document = plan_of(world)
     assert not document["holds"]
     assert (document["risk"]["refuse"]["objects"], document["risk"]["delete"]["objects"]) == (0, 0)

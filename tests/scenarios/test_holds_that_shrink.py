@@ -133,7 +133,8 @@ def test_a_second_placement_that_wants_the_object_takes_it_out_of_the_count() ->
         world.commit(remove=["placements/web.yaml"])
         world.settle()
         assert only_hold(world).objects == 18
-        # It selects more than `web` did, so that it is another placement and not that one renamed.
-        world.commit(builders.namespace("spare"), builders.placement("heir", "web", "spare", strategy=strategy()))
+        # It selects more than `web` did, beside another new one: it is not that one renamed.
+        heir = builders.placement("heir", "web", "spare", strategy=strategy())
+        world.commit(builders.namespace("spare"), heir, builders.namespace("other"), builders.placement("other"))
         world.settle()
         assert only_hold(world).objects == 0

@@ -338,6 +338,22 @@ def test_a_rename_that_also_changes_the_selector_is_held_like_any_emptied_select
     assert HoldRule.EMPTY_SELECTION in {reason.rule for reason in only_hold(world).reasons}
 
 
+@pytest.mark.parametrize("more", ["before", "after"])
+def test_a_rename_with_a_selector_more_or_less_goes_out_within_the_budget(more: str) -> None:
+    world = World(rules=(never(image="web:9"), QUICK))
+    wide = [builders.select_namespace("web"), builders.select_namespace("other")]
+    content = builders.namespace("web"), builders.deployment("web", "web"), builders.namespace("other")
+    few: dict[str, Any] = {"selectors": wide[:1], "strategy": ROLLING}
+    before, after = (few, {**few, "selectors": wide}) if more == "after" else ({**few, "selectors": wide}, few)
+    world.commit(*members(*EVERY), *content, builders.placement("web", **before))
+    world.settle()
+    bad = builders.deployment("web", "web", image="web:9")
+    world.commit(builders.placement("shop", **after), bad, remove=["placements/web.yaml"])
+    world.settle()
+    assert names(world) == {"shop"}
+    assert sorted(str(image) for image in rolled_out(world).values()) == ["web:1", "web:1", "web:9"]
+
+
 def test_a_placement_that_another_one_of_the_same_shape_replaces_is_removed() -> None:
     world = released("web:2")
     api = builders.namespace("api"), builders.deployment("api", "api"), builders.placement("api", strategy=ROLLING)

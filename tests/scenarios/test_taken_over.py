@@ -29,6 +29,10 @@ def placing(name: str, strategy: dict[str, Any], *namespaces: str) -> dict[str, 
     return builders.placement(name, *namespaces, strategy=strategy)
 
 
+BESIDE = placing("beside", ALL, MORE[1])
+"""Another new one: which of the two only has another name cannot be said."""
+
+
 def owners(world: World) -> set[str]:
     """The placements that own anything of what was there before."""
     owned = (entry for entries in world.state().inventory.values() for entry in entries.values())
@@ -167,7 +171,7 @@ def test_a_placement_renamed_while_its_run_is_unfinished_stays_until_the_new_one
     unfinished(world)
     world.settle()
     with world.nothing_deleted():
-        world.commit(placing("shop", strategy, "web", MORE[0]), remove=["placements/web.yaml"])
+        world.commit(placing("shop", strategy, "web", MORE[0]), BESIDE, remove=["placements/web.yaml"])
         world.settle()
         assert has_all(world)
         if strategy is EXTERNAL:
@@ -184,12 +188,12 @@ def test_a_rename_that_is_taken_back_or_goes_on_while_a_run_hands_over(to: str) 
     world.commit(*members("c1", e="a"), *members("c2", "c3", e="b"), builders.staged_strategy("ask", *stages))
     world.settle()
     with world.nothing_deleted():
-        world.commit(placing("shop", EXTERNAL, "web", MORE[0]), remove=["placements/web.yaml"])
+        world.commit(placing("shop", EXTERNAL, "web", MORE[0]), BESIDE, remove=["placements/web.yaml"])
         world.settle()
         world.commit(builders.staged_run("half", placement="shop", strategy="ask"))
         world.settle()
         assert owners(world) == {"web", "shop", "rest"}
-        world.commit(placing(to, EXTERNAL, "web", *MORE), remove=["placements/shop.yaml"])
+        world.commit(placing(to, EXTERNAL, "web", *MORE), remove=["placements/shop.yaml", BESIDE])
         world.settle()
         assert has_all(world)
         run_of(world, to)
@@ -365,7 +369,7 @@ def test_what_a_placement_takes_over_that_only_reports_stays_and_says_so() -> No
     world = begun(FEW, placing("web", ONE, "web"), placing("rest", ONE, "api", "x"))
     strategy = {**ONE, "applyStrategy": {"type": "ReportDiff"}}
     with world.nothing_deleted():
-        world.commit(placing("shop", strategy, "web", MORE[0]), remove=["placements/web.yaml"])
+        world.commit(placing("shop", strategy, "web", MORE[0]), BESIDE, remove=["placements/web.yaml"])
         world.settle()
         assert has_all(world)
     result = world.reconcile()
