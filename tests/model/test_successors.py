@@ -78,15 +78,15 @@ EMPTY = placed(SHOP, ("c1", "c2"))
         (shop(builders.condition("Overridden")), True),
         # It does not want this cluster, and has what it wants on others.
         (placed(SHOP, ("c2",), A), False),
-        (placed(SHOP, (), A), False),
         (shop(state=BindingState.UNSCHEDULED), False),
         (shop(deleting=NOW), False),
-        # Nobody could schedule it.
-        (scheduled("True", "SchedulingPolicyFulfilled"), False),
-        (scheduled("False", "SchedulingPolicyUnfulfilled"), False),
-        (scheduled("False", "InvalidResourceSelectors"), True),
-        (scheduled("Unknown", "SchedulingPolicyFulfilled"), False),
-        (replace(placed(SHOP, (), A), conditions=()), True),
+        # Nobody could schedule it, or it has no cluster at all.
+        (placed(SHOP, (), A), True),
+        (scheduled("True", "SchedulingPolicyFulfilled", "c2"), False),
+        (scheduled("False", "SchedulingPolicyUnfulfilled", "c2"), False),
+        (scheduled("False", "InvalidResourceSelectors", "c2"), True),
+        (scheduled("Unknown", "SchedulingPolicyFulfilled", "c2"), False),
+        (replace(placed(SHOP, ("c2",), A), conditions=()), True),
         # It has not got the object on the cluster that it does want.
         (shop(record=placed(SHOP, ("c2",), A), applied_snapshot=None), True),
         (shop(record=placed(SHOP, ("c2",), A), applied_snapshot="shop-9-snapshot"), True),
