@@ -7,11 +7,12 @@ KubeFleet (work applier) and Argo CD back off likewise; here every apply costs c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
-from gitfleet.api.objects import Identity
+from gitfleet.api.objects import Identity, ObjectKey
+from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.times import time_text
 from gitfleet.model.failures import Subject
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, OutcomeCode, Update
@@ -25,17 +26,27 @@ _LASTED: Final = 2 * _MOST
 """After so many seconds in place an object has lasted."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Applied:
-    """Applies of one manifest: how many, since when, and the last one by a clock that never jumps; `again` is the
-    moment until when the next one waits, `subjects` are what it is a part of."""
+class _Applied(NamedTuple):
+    """Applies of one manifest: how many, since when, and the `last` one by a clock, in seconds, that never jumps, which
+    was at `moment`."""
 
     digest: str
-    subjects: frozenset[Subject]
+    key: ObjectKey
+    placement: PlacementKey
     times: int
     since: datetime
     last: float
-    again: datetime
+    moment: datetime
+
+    @property
+    def again(self) -> datetime:
+        """The moment until when the next one waits."""
+        return self.moment + timedelta(seconds=self.pause)
+
+    def subjects(self, cluster: str) -> tuple[Subject, ...]:
+        """What it is a part of."""
+        object_ = Subject.of_object(self.key, cluster)
+        return Subject("MemberCluster", cluster), Subject.of_placement(self.placement), object_
 
     @property
     def pause(self) -> float:
@@ -72,7 +83,8 @@ class Repeats:
         """Count from the beginning what is a part of something that could not be noted down: it is applied again
         because of that."""
         if subjects := frozenset(failed):
-            self._applied = {key: one for key, one in self._applied.items() if subjects.isdisjoint(one.subjects)}
+            known = self._applied.items()
+            self._applied = {key: one for key, one in known if subjects.isdisjoint(one.subjects(key[0]))}
 
     def _waiting(self, operation: Create | Update, now: float) -> _Applied | None:
         known = self._applied.get((operation.cluster, operation.key.identity))
@@ -89,13 +101,7 @@ class Repeats:
             key, digest = (operation.cluster, operation.key.identity), operation.manifest.digest
             known = self._applied.get(key)
             times, since = (known.times + 1, known.since) if known and known.digest == digest else (1, moment)
-            one = _Applied(digest, _parts_of(operation), times, since, now, moment)
-            self._applied[key] = replace(one, again=moment + timedelta(seconds=one.pause))
-
-
-def _parts_of(operation: Create | Update) -> frozenset[Subject]:
-    object_ = Subject.of_object(operation.key, operation.cluster)
-    return frozenset({Subject("MemberCluster", operation.cluster), Subject.of_placement(operation.placement), object_})
+            self._applied[key] = _Applied(digest, operation.key, operation.placement, times, since, now, moment)
 
 
 def _not_asked(operation: Create | Update, known: _Applied) -> Outcome:

@@ -76,7 +76,11 @@ class Failure:
         return "\n  ".join((f"report {self.id}: {self.subject}: {self.error}", *self.trace))
 
 
-def attempt(subject: Subject, call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T | Failure:
+About = Subject | Callable[[], Subject]
+"""What may fail, or how to say it: for what is asked so often that nobody should name it before it failed."""
+
+
+def attempt(subject: About, call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T | Failure:
     """What `call` returns, or the failure that stopped it.
 
     MemoryError, and what is no Exception (an interrupt, an exit), passes through: it concerns the whole process.
@@ -86,6 +90,7 @@ def attempt(subject: Subject, call: Callable[P, T], *args: P.args, **named: P.kw
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - what this function is for
+        subject = subject if isinstance(subject, Subject) else subject()
         if isinstance(error, GitfleetError):
             return Failure(subject=subject, error=str(error), cause=error)
         text = f"unexpected {type(error).__name__}"
@@ -102,7 +107,7 @@ class Failures:
         for failure in found:
             self.note(failure)
 
-    def contain(self, subject: Subject, kept: T, call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+    def contain(self, subject: About, kept: T, call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
         """What `call` returns; `kept`, and the failure noted, when it fails."""
         result = attempt(subject, call, *args, **named)
         if isinstance(result, Failure):

@@ -43,15 +43,13 @@ def availability_of(body: JsonObject, checks: Checks = NO_CHECKS) -> Verdict:
 
 def _own_availability(body: JsonObject) -> Verdict:
     """By gitfleet's own rules. What says that it has failed is not available, in kinds that are not trackable too."""
-    if is_custom(body):
+    group = _group(body)
+    if group not in KUBERNETES_GROUPS:
         return custom_availability(body)
-    kind = GroupKind(_group(body), str(body.get("kind") or ""))
-    row = BUILT_IN_KINDS.get(kind)
-    if row is not None and row.data:
-        return AVAILABLE
-    rule = _RULES.get(kind)
-    verdict = rule(body) if rule is not None else untracked(f"the availability of a {kind.kind} is not trackable")
-    if verdict == AVAILABLE or (cause := failed_state(kind, body)) is None:
+    kind = str(body.get("kind") or "")
+    rule = _RULES.get((group, kind))
+    verdict = rule(body) if rule is not None else untracked(f"the availability of a {kind} is not trackable")
+    if verdict is AVAILABLE or verdict == AVAILABLE or (cause := failed_state(GroupKind(group, kind), body)) is None:
         return verdict
     return not_yet(cause if rule is None else f"{verdict.reason}; {cause}")
 
@@ -98,7 +96,8 @@ def _disruption_budget(body: JsonObject) -> Verdict:
     return AVAILABLE
 
 
-_RULES: Final[Mapping[GroupKind, Callable[[JsonObject], Verdict]]] = {
+_RULES: Final[Mapping[tuple[str, str], Callable[[JsonObject], Verdict]]] = {
+    **{kind: lambda _: AVAILABLE for kind, row in BUILT_IN_KINDS.items() if row.data},
     GroupKind("apps", "Deployment"): deployment_availability,
     GroupKind("apps", "StatefulSet"): stateful_set_availability,
     GroupKind("apps", "DaemonSet"): daemon_set_availability,

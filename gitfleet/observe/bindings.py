@@ -36,6 +36,28 @@ _ORDER: Final = (
 _Reported = tuple[ConditionType, Status, Reason, str]
 """(type, status, reason, message) of a condition."""
 
+_SYNCED: Final[_Reported] = (
+    ConditionType.WORK_SYNCHRONIZED,
+    Status.TRUE,
+    Reason.ALL_WORK_SYNCED,
+    "All of the works are synchronized to the latest",
+)
+_ALL_APPLIED: Final[_Reported] = (
+    ConditionType.APPLIED,
+    Status.TRUE,
+    Reason.ALL_WORK_HAVE_BEEN_APPLIED,
+    "All corresponding work objects are applied",
+)
+_ALL_AVAILABLE: Final[_Reported] = (
+    ConditionType.AVAILABLE,
+    Status.TRUE,
+    Reason.ALL_WORK_ARE_AVAILABLE,
+    "All corresponding work objects are available",
+)
+KnownConditions = dict[tuple[object, ...], tuple[Conditions, Conditions]]
+"""The conditions of bindings of which all is well, and before: by those before (which values, as most are shared) and
+by all that they follow from, at one moment."""
+
 _Diverged = TypeVar("_Diverged", bound=DivergedObject)
 
 
@@ -52,7 +74,7 @@ class ClusterSeen(NamedTuple):
     """What was planned and done for one binding, which `operations` and `outcomes` of the whole cluster say as well.
 
     `work` is None where nothing was rolled out yet, or is being removed; `unreachable` says why the cluster does not
-    answer, None when it does.
+    answer, None when it does. `known` are conditions that were worked out for other bindings at the same moment.
     """
 
     work: Work | None
@@ -60,6 +82,7 @@ class ClusterSeen(NamedTuple):
     outcomes: Iterable[Outcome] = ()
     unreachable: str | None = None
     checks: Checks = NO_CHECKS
+    known: KnownConditions | None = None
 
 
 def observe_binding(binding: Binding, seen: ClusterSeen, now: datetime, failures: Failures | None = None) -> Binding:
@@ -78,13 +101,14 @@ def observe_binding(binding: Binding, seen: ClusterSeen, now: datetime, failures
     results = (
         results_of(work, seen.operations, seen.outcomes, failures or Failures(), seen.checks) if reachable else None
     )
-    after = _observed(binding, work, results, now, seen.unreachable or "")
-    if reachable:
-        there = not_deleted(binding, seen.operations, seen.outcomes)
+    after = _observed(binding, work, results, now, seen)
+    there = not_deleted(binding, seen.operations, seen.outcomes) if reachable else ()
+    if reachable and (there or after.failed):
         others = tuple(failed for failed in after.failed if failed.condition != DELETED)
         failed = (*others, *there)[:MOST_OBJECTS]
         after = after if failed == after.failed else replace(after, failed=failed)
-    return binding if after is binding or after == binding else after
+        after = binding if after == binding else after
+    return after
 
 
 def observe_removal(binding: Binding, seen: ClusterSeen) -> Binding:
@@ -95,14 +119,16 @@ def observe_removal(binding: Binding, seen: ClusterSeen) -> Binding:
 
 
 def _observed(
-    binding: Binding, work: Work, results: Sequence[ObjectResult] | None, now: datetime, error: str
+    binding: Binding, work: Work, results: Sequence[ObjectResult] | None, now: datetime, seen: ClusterSeen
 ) -> Binding:
-    """`results` is None when the cluster did not answer."""
+    """`results` is None when the cluster did not answer; the very same binding when nothing changed."""
     before = list(_before_apply(binding, work))
     if any(status is not Status.TRUE for _, status, _, _ in before):
         return _settled(binding, before, now, found=_Found())
     if results is None:
-        return _unreachable(binding, work, before, now, error)
+        return _unreachable(binding, work, before, now, seen.unreachable or "")
+    if results and not work.apply_strategy.type.only_reports and all(map(_is_well, results)):
+        return _all_well(binding, work, before, now, {} if seen.known is None else seen.known)
     if any(r.state is ObjectState.UNSEEN for r in results):
         return binding
     results, known = _planned_only(binding, results)
@@ -129,6 +155,29 @@ def _observed(
             diffed=_diverged(DiffedObject, results, (RefuseCode.FAILED_TO_TAKE_OVER,), binding.diffed, now),
         ),
     )
+
+
+def _is_well(result: ObjectResult) -> bool:
+    """Whether there is nothing to be said of an object: it is as it should be, and available."""
+    return (
+        result.state is ObjectState.IN_PLACE
+        and not (result.details or result.reported)
+        and result.verdict is not None
+        and result.verdict.availability is Availability.AVAILABLE
+    )
+
+
+def _all_well(
+    binding: Binding, work: Work, before: Sequence[_Reported], now: datetime, known: KnownConditions
+) -> Binding:
+    """The binding when all is well with each of its objects, as it is on most clusters."""
+    follows_from = (binding.generation, work.overridden, *map(id, binding.conditions))
+    found = known.get(follows_from)
+    if found is None:
+        reported = [*before, _ALL_APPLIED, _ALL_AVAILABLE]
+        after = _conditions(binding, reported, now, keep=(ConditionType.ROLLOUT_STARTED,))
+        found = known[follows_from] = binding.conditions, after
+    return _with(binding, found[1], _Found(), work.snapshot)
 
 
 def _planned_only(binding: Binding, results: Sequence[ObjectResult]) -> tuple[Sequence[ObjectResult], bool]:
@@ -165,8 +214,7 @@ def _before_apply(binding: Binding, work: Work) -> Iterable[_Reported]:
         yield ConditionType.WORK_SYNCHRONIZED, Status.FALSE, Reason.SYNC_WORK_FAILED, message
         return
     if work.generation == binding.generation and work.snapshot == binding.resource_snapshot:
-        message = "All of the works are synchronized to the latest"
-        yield ConditionType.WORK_SYNCHRONIZED, Status.TRUE, Reason.ALL_WORK_SYNCED, message
+        yield _SYNCED
     else:
         message = f"The work is of snapshot {work.snapshot} and not of {binding.resource_snapshot} yet"
         yield ConditionType.WORK_SYNCHRONIZED, Status.FALSE, Reason.WORK_NOT_SYNCHRONIZED_YET, message
@@ -175,12 +223,7 @@ def _before_apply(binding: Binding, work: Work) -> Iterable[_Reported]:
 def _applied(results: Sequence[ObjectResult]) -> _Reported:
     worst = max((r.state for r in results), key=lambda s: s.value, default=ObjectState.IN_PLACE)
     if worst is ObjectState.IN_PLACE:
-        return (
-            ConditionType.APPLIED,
-            Status.TRUE,
-            Reason.ALL_WORK_HAVE_BEEN_APPLIED,
-            "All corresponding work objects are applied",
-        )
+        return _ALL_APPLIED
     if worst is ObjectState.PENDING:
         waiting = sum(1 for r in results if r.state is not ObjectState.IN_PLACE)
         message = f"{waiting} of {len(results)} work objects are being applied"
@@ -204,12 +247,7 @@ def _available(results: Sequence[ObjectResult], work: Work) -> _Reported:
         first = untracked[0]
         why = f"{message}: {first.key}, {first.verdict.reason if first.verdict else ''}{more_than_first(untracked)}"
         return ConditionType.AVAILABLE, Status.TRUE, Reason.WORK_NOT_TRACKABLE, why
-    return (
-        ConditionType.AVAILABLE,
-        Status.TRUE,
-        Reason.ALL_WORK_ARE_AVAILABLE,
-        "All corresponding work objects are available",
-    )
+    return _ALL_AVAILABLE
 
 
 def _diff_reported(results: Sequence[ObjectResult]) -> _Reported:
@@ -237,7 +275,7 @@ def _unreachable(binding: Binding, work: Work, before: Sequence[_Reported], now:
     if known is None or known.reason != Reason.CLUSTER_UNREACHABLE or is_other_cause(known.message, message):
         reported.append((last, Status.UNKNOWN, Reason.CLUSTER_UNREACHABLE, message))
     conditions = _conditions(binding, reported, now, keep=_ORDER)
-    return replace(binding, conditions=conditions)
+    return binding if conditions == binding.conditions else replace(binding, conditions=conditions)
 
 
 def _settled(
@@ -250,7 +288,10 @@ def _settled(
 ) -> Binding:
     """The binding with what was found; the very same value when that says nothing new."""
     conditions = _conditions(binding, reported, now, keep=(ConditionType.ROLLOUT_STARTED,))
-    applied_snapshot = applied_snapshot or binding.applied_snapshot
+    return _with(binding, conditions, found, applied_snapshot or binding.applied_snapshot)
+
+
+def _with(binding: Binding, conditions: Conditions, found: _Found, applied_snapshot: str | None) -> Binding:
     known = (binding.conditions, binding.failed, binding.drifted, binding.diffed, binding.applied_snapshot)
     if (conditions, found.failed, found.drifted, found.diffed, applied_snapshot) == known:
         return binding

@@ -15,7 +15,7 @@ from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Operation, Outcome
 from gitfleet.model.state import PlacementRecord
 from gitfleet.model.works import Work
-from gitfleet.observe.bindings import ClusterSeen, observe_binding, observe_removal
+from gitfleet.observe.bindings import ClusterSeen, KnownConditions, observe_binding, observe_removal
 from gitfleet.observe.checks import NO_CHECKS, Checks
 from gitfleet.observe.clusters import observe_cluster, read_cluster
 
@@ -110,25 +110,30 @@ def observe_bindings(record: PlacementRecord, seen: Seen, now: datetime, failure
     """
     if not seen.observations:
         return record.bindings
-    key, new = record.placement.key, list[Binding]()
+    key, known = record.placement.key, KnownConditions()
     works, plans, done = seen.works.get(key, {}), seen.operations.get(key, {}), seen.outcomes.get(key, {})
-    for binding in record.bindings:
+
+    def observed(binding: Binding) -> Binding:
         cluster = binding.cluster
         observation = seen.observations.get(cluster)
         if observation is None or not observation.asked:
-            new.append(binding)
-            continue
+            return binding
         mine = ClusterSeen(
-            work=works.get(cluster),
-            operations=plans.get(cluster, ()),
-            outcomes=done.get(cluster, ()),
-            unreachable=None if observation.reachable else observation.error,
-            checks=seen.checks,
+            works.get(cluster),
+            plans.get(cluster, ()),
+            done.get(cluster, ()),
+            None if observation.reachable else observation.error,
+            seen.checks,
+            known,
         )
-        subject = Subject("Binding", str(key), cluster)
+
+        def subject() -> Subject:
+            return Subject("Binding", str(key), cluster)
+
         if binding.deleting is not None:
-            new.append(failures.contain(subject, binding, observe_removal, binding, mine))
-        else:
-            new.append(failures.contain(subject, binding, observe_binding, binding, mine, now, failures))
+            return failures.contain(subject, binding, observe_removal, binding, mine)
+        return failures.contain(subject, binding, observe_binding, binding, mine, now, failures)
+
+    new = [observed(binding) for binding in record.bindings]
     same = all(a is b for a, b in zip(new, record.bindings, strict=True))
     return record.bindings if same else tuple(new)

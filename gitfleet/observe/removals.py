@@ -24,10 +24,13 @@ def not_deleted(
 
     A deletion that is planned and not performed yet keeps what is known of the one before.
     """
+    going = [operation for operation in operations if _is_going(operation)]
+    if not going:
+        return ()
     known = {failed.key: failed for failed in binding.failed if failed.condition == DELETED}
     done = {o.operation.key: o for o in outcomes if isinstance(o.operation, Delete)}
     found: dict[ObjectKey, FailedObject] = {}
-    for operation in operations:
+    for operation in going:
         key = operation.key
         if isinstance(operation, Delete):
             outcome = done.get(key)
@@ -35,9 +38,16 @@ def not_deleted(
                 found[key] = known[key]
             elif outcome is not None and not outcome.ok:
                 found[key] = _failed(key, outcome.code.value, outcome.message.removeprefix(f"{key}: "))
-        elif isinstance(operation, Keep) and operation.manifest is None and operation.code in _WAITING:
+        elif isinstance(operation, Keep):
             found[key] = _failed(key, operation.code.value, operation.reason.replace(str(key), "it", 1))
     return tuple(found[key] for key in sorted(found, key=lambda key: key.order))
+
+
+def _is_going(operation: Operation) -> bool:
+    """Whether an object is to go, or would if it did not have to wait."""
+    if isinstance(operation, Keep):
+        return operation.manifest is None and operation.code in _WAITING
+    return isinstance(operation, Delete)
 
 
 def _failed(key: ObjectKey, reason: str, message: str) -> FailedObject:

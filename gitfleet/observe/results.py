@@ -65,21 +65,24 @@ def results_of(
     checks: Checks = NO_CHECKS,
 ) -> tuple[ObjectResult, ...]:
     """One result for each manifest, in the work's order. An outcome counts before the operation it came of."""
-    judge = _Judge(checks, failures)
+    judge, placement = _Judge(checks, failures), work.placement
     planned: dict[Identity, list[Operation]] = {}
     for operation in operations:
-        if operation.placement == work.placement:
+        if operation.placement is placement or operation.placement == placement:
             planned.setdefault(operation.key.identity, []).append(operation)
     done: dict[Identity, Outcome] = {}
     for outcome in outcomes:
-        if outcome.operation.placement == work.placement and isinstance(outcome.operation, Create | Update):
-            done[outcome.operation.key.identity] = outcome
+        operation = outcome.operation
+        mine = operation.placement is placement or operation.placement == placement
+        if mine and isinstance(operation, Create | Update):
+            done[operation.key.identity] = outcome
     results: list[ObjectResult] = []
     for manifest in work.manifests:
         # An object that stands twice in a work has two operations: its own, and a refusal.
-        waiting = planned.get(manifest.key.identity, [])
+        identity = manifest.key.identity
+        waiting = planned.get(identity)
         next_one = waiting.pop(0) if waiting else None
-        came = done.get(manifest.key.identity)
+        came = done.get(identity)
         if came is not None and (next_one is None or isinstance(next_one, Create | Update)):
             results.append(_of_outcome(manifest, came, judge))
         else:
@@ -105,7 +108,7 @@ class _Judge(NamedTuple):
     failures: Failures
 
     def as_found(self, live: LiveObject, cluster: str) -> Verdict:
-        verdict = attempt(Subject.of_object(live.key, cluster), availability_of, live.body, self.checks)
+        verdict = attempt(lambda: Subject.of_object(live.key, cluster), availability_of, live.body, self.checks)
         if not isinstance(verdict, Failure):
             return verdict
         self.failures.note(verdict)
@@ -115,10 +118,10 @@ class _Judge(NamedTuple):
         """The response to an apply has the new spec with the old status. Generations distinguish them; where a custom
         kind, or one with a health check, keeps none, only the next observation can decide (decision D24)."""
         verdict = self.as_found(live, cluster)
-        if verdict.availability is not Availability.AVAILABLE or reports_generation(live.body):
+        if verdict.availability is not Availability.AVAILABLE:
             return verdict
-        by_status = is_custom(live.body) or live.key.group_kind in self.checks
-        return not_yet("it was only just applied") if by_status else verdict
+        by_status = is_custom(live.body) or (bool(self.checks) and live.key.group_kind in self.checks)
+        return not_yet("it was only just applied") if by_status and not reports_generation(live.body) else verdict
 
 
 def _of_operation(manifest: Manifest, operation: Operation | None, judge: _Judge) -> ObjectResult:
