@@ -44,8 +44,9 @@ class Claims:
 
     def live(self, key: ObjectKey) -> LiveObject | None:
         """The live object; None when the server said NotFound."""
-        if key in self.request.live:
-            return self.request.live[key]
+        live = self.request.live.get(key)
+        if live is not None or key in self.request.live:
+            return live
         return self.live_by_identity.get(key.identity)
 
     def entry(self, key: ObjectKey) -> InventoryEntry | None:
@@ -153,13 +154,13 @@ def needs_of(manifest: Manifest, claims: Claims) -> tuple[ObjectKey, ...]:
     """
     needs: list[ObjectKey] = []
     if manifest.key.namespace:
-        namespace = ObjectKey("", "v1", "Namespace", "", manifest.key.namespace)
-        known = claims.request.known_namespaces
-        unseen = not claims.was_observed(namespace) and (known is None or namespace.name not in known)
-        pending = claims.was_observed(namespace) and not _is_settled(claims.live(namespace))
-        if unseen or pending:
-            needs.append(namespace)
-    crd = claims.crds.get(manifest.key.group_kind)
+        name, known = manifest.key.namespace, claims.request.known_namespaces
+        identity = ("", "Namespace", "", name)
+        observed = identity in claims.live_by_identity
+        pending = observed and not _is_settled(claims.live_by_identity[identity])
+        if pending or not (observed or (known is not None and name in known)):
+            needs.append(ObjectKey("", "v1", "Namespace", "", name))
+    crd = claims.crds.get(manifest.key.group_kind) if claims.crds else None
     if crd is not None and not ((live := claims.live(crd)) and _is_settled(live) and is_established(live.body)):
         needs.append(crd)
     return tuple(needs)

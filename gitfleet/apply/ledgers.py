@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from gitfleet.api.inventory import InventoryEntry
@@ -87,8 +88,8 @@ def settle_inventory(
             _drop(entries, operation)
     for outcome in outcomes:
         if outcome.ok:
-            subject = Subject.of_object(outcome.operation.key, outcome.operation.cluster)
-            contained.contain(subject, None, _settle_one, outcome, entries, shapes)
+            about = partial(Subject.of_object, outcome.operation.key, outcome.operation.cluster)
+            contained.contain(about, None, _settle_one, outcome, entries, shapes)
     return inventory if entries == before else _ordered(entries)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, assert_never
+from collections.abc import Callable
+from typing import assert_never
 
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest
@@ -23,29 +24,37 @@ _BEFORE_FIRST_APPLY = "before-first-apply"
 def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
     """One operation for one manifest. A refusal says in `code` and `reason` who refused and why."""
     key = manifest.key
-    unreadable = claims.request.unreadable.get(key)
+    identity, request = key.identity, claims.request
+    unreadable = request.unreadable.get(key) if request.unreadable else None
     if unreadable is not None:
         return left_alone(manifest, work, None, KeepCode.UNREADABLE, f"{key} could not be read: {unreadable}")
-    if not claims.was_observed(key):
+    if identity not in claims.live_by_identity:
         return left_alone(manifest, work, None, KeepCode.NOT_OBSERVED, f"{key} was not observed")
     live = claims.live(key)
     if work.apply_strategy.type.only_reports:
         return _report(manifest, work, live, claims)
-    holder = claims.holders[key.identity]
-    if holder != work.placement:
-        if claims.gives_up(work.placement, key.identity):
+    holder = claims.holders[identity]
+    if holder is not work.placement and holder != work.placement:
+        if claims.gives_up(work.placement, identity):
             why = f"{key} is handed over to {holder.kind} {holder}"
             return left_alone(manifest, work, live, KeepCode.HANDED_OVER, why)
         why = f"{key} belongs to {holder.kind} {holder} on this cluster"
-        if holder in claims.request.going:
+        if holder in request.going:
             why += ", which is being removed, and is handed over as that leaves"
             return left_alone(manifest, work, live, KeepCode.HANDED_OVER_LATER, why)
         return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why)
-    entry = claims.entry(key)
+    entry = claims.entries.get(identity)
     if live is None:
         known = entry is not None and entry.uid is not None
-        why = f"{key} was removed from the cluster" if known else f"{key} is not on the cluster yet"
-        return Create(**_applied(manifest, work, None, claims, why))
+        return Create(
+            cluster=work.cluster,
+            placement=work.placement,
+            manifest=manifest,
+            reason=f"{key} was removed from the cluster" if known else f"{key} is not on the cluster yet",
+            wave=wave_of(key.group, key.kind),
+            needs=needs_of(manifest, claims),
+            force=_forces(work, None),
+        )
     if is_terminating(live):
         return left_alone(
             manifest, work, live, KeepCode.TERMINATING, f"{key} is being deleted and is made again once it is gone"
@@ -142,15 +151,17 @@ def _first(details: DifferenceDetails) -> str:
 def _update(manifest: Manifest, work: Work, live: LiveObject, claims: Claims, reason: str) -> Update:
     locked = work.apply_strategy.when_to_apply.stops_at_drift
     version = live.resource_version or None if locked else None
-    return Update(**_applied(manifest, work, live, claims, reason), live=live, resource_version=version)
-
-
-def _applied(manifest: Manifest, work: Work, live: LiveObject | None, claims: Claims, reason: str) -> dict[str, Any]:
-    return {
-        "cluster": work.cluster, "placement": work.placement, "manifest": manifest, "reason": reason,
-        "wave": wave_of(manifest.key.group, manifest.key.kind), "needs": needs_of(manifest, claims),
-        "force": _forces(work, live),
-    }  # fmt: skip
+    return Update(
+        cluster=work.cluster,
+        placement=work.placement,
+        manifest=manifest,
+        reason=reason,
+        wave=wave_of(manifest.key.group, manifest.key.kind),
+        needs=needs_of(manifest, claims),
+        force=_forces(work, live),
+        live=live,
+        resource_version=version,
+    )
 
 
 def left_alone(
@@ -162,8 +173,8 @@ def left_alone(
     details: DifferenceDetails = (),
 ) -> Keep | Refuse:
     """Nothing is written to the object: kept or refused, as the code says."""
-    said: dict[str, Any] = {
-        "cluster": work.cluster, "placement": work.placement, "key": manifest.key, "reason": reason,
-        "manifest": manifest, "live": live, "details": details,
-    }  # fmt: skip
-    return Refuse(**said, code=code) if isinstance(code, RefuseCode) else Keep(**said, code=code)
+    made: Callable[..., Keep | Refuse] = Refuse if isinstance(code, RefuseCode) else Keep
+    return made(
+        cluster=work.cluster, placement=work.placement, key=manifest.key, reason=reason,
+        manifest=manifest, live=live, details=details, code=code,
+    )  # fmt: skip

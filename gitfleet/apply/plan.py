@@ -81,18 +81,19 @@ def _planned(work: Work, claims: Claims, failures: Failures) -> list[Operation]:
     operations: list[Operation] = []
     seen: set[Identity] = set()
     for manifest in work.manifests if work.error is None else ():
-        if manifest.key.identity in seen:
+        identity = manifest.key.identity
+        if identity in seen:
             why = f"{manifest.key} stands more than once in {work.placement.kind} {work.placement}"
             operations.append(left_alone(manifest, work, None, RefuseCode.DUPLICATED, why))
             continue
-        seen.add(manifest.key.identity)
+        seen.add(identity)
         operations.append(_contained(manifest, work, claims, failures))
     return operations
 
 
 def _contained(manifest: Manifest, work: Work, claims: Claims, failures: Failures) -> Operation:
     """The operation of one manifest; refused when it cannot be judged."""
-    result = attempt(Subject.of_object(manifest.key, work.cluster), operation_for, manifest, work, claims)
+    result = attempt(lambda: Subject.of_object(manifest.key, work.cluster), operation_for, manifest, work, claims)
     if not isinstance(result, Failure):
         return result
     failures.note(result)

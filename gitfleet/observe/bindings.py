@@ -70,6 +70,9 @@ class _Found:
     diffed: tuple[DiffedObject, ...] = ()
 
 
+_NOTHING: Final = _Found()
+
+
 class ClusterSeen(NamedTuple):
     """What was planned and done for one binding, which `operations` and `outcomes` of the whole cluster say as well.
 
@@ -124,7 +127,7 @@ def _observed(
     """`results` is None when the cluster did not answer; the very same binding when nothing changed."""
     before = list(_before_apply(binding, work))
     if any(status is not Status.TRUE for _, status, _, _ in before):
-        return _settled(binding, before, now, found=_Found())
+        return _settled(binding, before, now, found=_NOTHING)
     if results is None:
         return _unreachable(binding, work, before, now, seen.unreachable or "")
     if results and not work.apply_strategy.type.only_reports and all(map(_is_well, results)):
@@ -177,7 +180,7 @@ def _all_well(
         reported = [*before, _ALL_APPLIED, _ALL_AVAILABLE]
         after = _conditions(binding, reported, now, keep=(ConditionType.ROLLOUT_STARTED,))
         found = known[follows_from] = binding.conditions, after
-    return _with(binding, found[1], _Found(), work.snapshot)
+    return _with(binding, found[1], _NOTHING, binding.resource_snapshot)  # its very text: the work is synchronized
 
 
 def _planned_only(binding: Binding, results: Sequence[ObjectResult]) -> tuple[Sequence[ObjectResult], bool]:

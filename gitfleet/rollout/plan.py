@@ -11,7 +11,7 @@ from gitfleet.model.rolling import Held, Move, MoveKind, RolloutPlan, RolloutReq
 from gitfleet.rollout import reasons
 from gitfleet.rollout.budgets import Budget, budget, target_of
 from gitfleet.rollout.candidates import Classes, classify, staleness
-from gitfleet.rollout.moves import roll_out, set_rollout_started, start_rollout
+from gitfleet.rollout.moves import roll_out, set_rollout_started
 from gitfleet.rollout.silence import cut_off, unbound_left_out
 from gitfleet.rollout.waits import requeue_after, until_plan_changes
 
@@ -154,7 +154,7 @@ def _after(request: RolloutRequest, classes: Classes, moving: set[int], held: se
         if i in moving and binding.state is BindingState.UNSCHEDULED:
             out.append(replace(binding, deleting=request.now))
         elif i in moving:
-            out.append(start_rollout(roll_out(request, binding), request.now))
+            out.append(roll_out(request, binding, request.now))
         elif i in up_to_date:
             out.append(set_rollout_started(binding, Status.TRUE, request.now))
         elif i in held and binding.state is not BindingState.UNSCHEDULED:

@@ -11,7 +11,7 @@ from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.state import PlacementRecord
 from gitfleet.state import paths
 from gitfleet.state.changed_files import ChangedFiles, EntryFolder, rewrite_entries
-from gitfleet.state.shapes.bindings import binding_line, bindings_bytes
+from gitfleet.state.shapes.bindings import binding_lines, bindings_bytes
 from gitfleet.state.shapes.placements import placement_file_object
 from gitfleet.state.shapes.snapshots import policy_snapshot_bytes, policy_snapshot_object, resource_snapshot_object
 from gitfleet.state.shards import cluster_address
@@ -46,7 +46,7 @@ def bindings_folder(key: PlacementKey) -> EntryFolder[Binding]:
         folder=paths.bindings_folder(key),
         address=lambda binding: cluster_address(binding.cluster),
         order=lambda binding: binding.cluster,
-        render=lambda bindings: bindings_bytes(key, map(binding_line, bindings)),
+        render=lambda bindings: bindings_bytes(key, binding_lines(bindings)),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from operator import itemgetter
 from typing import Final
 
@@ -66,7 +67,8 @@ def commit_message(events: Iterable[Event], failures: Failures | None = None) ->
     """(subject, body): the most important event with the number of the others, and a line for each when there are
     several. An event that cannot be put into words is noted in `failures`, and has no line."""
     noted = failures or Failures()
-    ranked = [noted.contain(_subject_of(event), (len(_RANK), ""), _ranked_line, event) for event in events]
+    last = (len(_RANK), "")
+    ranked = [noted.contain(partial(_subject_of, event), last, _ranked_line, event) for event in events]
     lines = list(dict.fromkeys(line for _, line in sorted(ranked, key=itemgetter(0)) if line))
     if not lines:
         return "state of the fleet brought up to date", ""

@@ -190,6 +190,7 @@ def _bindings_events(
     if was is now:
         return
     befores, afters = ({binding.cluster: binding for binding in bindings} for bindings in (was, now))
+    indexes = {one.name: str(one.index) for one in new.resource_snapshots} if new else {}
     for cluster, earlier, later in changed(befores, afters):
         if later is None:
             stay = left_behind.get(cluster, {}).get(key, 0)
@@ -198,15 +199,16 @@ def _bindings_events(
                 type=EventType.RELEASED if stay else EventType.REMOVED, placement=name, cluster=cluster, fields=fields
             )
         elif new is not None and later != earlier:
-            for type_, condition in _binding_events(new, earlier, later):
+            for type_, condition in _binding_events(indexes, earlier, later):
                 yield Event(type=type_, placement=name, cluster=cluster, fields=condition)
 
 
 def _binding_events(
-    record: PlacementRecord, old: Binding | None, new: Binding
+    indexes: Mapping[str, str], old: Binding | None, new: Binding
 ) -> Iterator[tuple[EventType, Mapping[str, object]]]:
+    """`indexes` are those of the placement's snapshots, by name."""
     state = old.state if old else None
-    wanted, had = record.snapshot_index(new.resource_snapshot), old.resource_snapshot if old else None
+    wanted, had = indexes.get(new.resource_snapshot or ""), old.resource_snapshot if old else None
     if (old is None and new.state is not BindingState.UNSCHEDULED) or (
         new.state is BindingState.SCHEDULED and state is not BindingState.SCHEDULED
     ):
@@ -218,7 +220,7 @@ def _binding_events(
     elif new.resource_snapshot != had:
         yield EventType.UPDATING, {"snapshot": wanted}
     if new.applied_snapshot is not None and new.applied_snapshot != (old.applied_snapshot if old else None):
-        yield EventType.UPDATED, {"snapshot": record.snapshot_index(new.applied_snapshot)}
+        yield EventType.UPDATED, {"snapshot": indexes.get(new.applied_snapshot)}
     for type_ in _FAILING:
         found = _current(new, type_)
         if (
@@ -227,7 +229,8 @@ def _binding_events(
             and (old is None or not _same(_current(old, type_), found))
         ):
             yield EventType.FAILED, {"condition": type_.value, "reason": found.reason, "message": found.message}
-    yield from _refused_removals(old, new)
+    if new.failed:
+        yield from _refused_removals(old, new)
     available = is_available(new)
     if available != (old is not None and is_available(old)):
         yield EventType.AVAILABLE, {"value": available}

@@ -139,7 +139,7 @@ def _start(work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate) 
             work.bindings[name] = start_rollout(binding, work.now, _by(work))
     else:
         old = f" replaces {binding.resource_snapshot}" if binding.resource_snapshot else " goes out"
-        work.bindings[name] = start_rollout(roll_out(work.moving, binding), work.now, _by(work))
+        work.bindings[name] = roll_out(work.moving, binding, work.now, _by(work))
         reason = f"run {work.name}, stage {stage.name}: {work.moving.latest_snapshot}{old}"
         work.move(name, kind_of(binding), reason)
         cluster = replace(cluster, former=_former(work.request.had.get(name, binding)))

@@ -17,7 +17,7 @@ from gitfleet.api.snapshots import snapshot_index
 from gitfleet.api.staged import Stage
 from gitfleet.model.rolling import MoveKind
 from gitfleet.model.state import PlacementRecord
-from gitfleet.rollout.moves import roll_out, start_rollout
+from gitfleet.rollout.moves import roll_out
 from gitfleet.rollout.staged.clusters import (
     binding_of,
     held_back,
@@ -89,7 +89,7 @@ def _reverted(
     overrides = {name: (former.cluster_resource_overrides, former.resource_overrides)}
     moving = replace(work.moving, latest_snapshot=snapshot.name, overrides=overrides, labels=work.request.former_labels)
     by = rolled_out_by(work, str(snapshot.index))
-    work.bindings[name] = start_rollout(roll_out(moving, work.bindings[name]), work.now, by)
+    work.bindings[name] = roll_out(moving, work.bindings[name], work.now, by)
     failed = snapshot_index(work.request.run.snapshot)
     work.move(name, MoveKind.UPDATE, f"run {work.name} rolls back: {snapshot.name} again instead of snapshot {failed}")
     return _followed(work, spec, work.cluster(replace(cluster, reverted=work.now), ClusterEvent.REVERT))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from operator import attrgetter
+from typing import Any, Final
 
 from gitfleet.api import InvalidContent, read_state, write
 from gitfleet.api.bindings import Binding
@@ -12,14 +14,36 @@ from gitfleet.api.placements import PARENT_LABEL, PLACEMENT_GROUP, PlacementKey
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.state.shapes.lines import check_count, counted, entry_line, lines_bytes, read_lines
 
+_OWN: Final = ("cluster", "decision", "conditions")
+_SHARED: Final = attrgetter(*(one.name for one in fields(Binding) if one.name not in _OWN))
 
-def binding_line(binding: Binding) -> bytes:
-    """One line of a bindings file: the object without what the file's head says for all."""
+
+def binding_lines(bindings: Sequence[Binding]) -> Iterator[bytes]:
+    """The lines of a bindings file: each object without what the file's head says for all.
+
+    Most bindings of a placement have the very same values but for their cluster: those are copies of the first.
+    """
+    written: dict[tuple[object, ...], JsonObject] = {}
+    for binding in bindings:
+        decision = binding.decision
+        values = (decision is None, *map(id, _SHARED(binding)), *map(id, binding.conditions))
+        like = written.get(values)
+        if like is None:
+            body = written[values] = _body(binding)
+        else:
+            spec = {**like["spec"], "targetCluster": binding.cluster}
+            if decision is not None:
+                spec["clusterDecision"] = write(decision)
+            body = {**like, "metadata": {**like["metadata"], "name": binding.name}, "spec": spec}
+        yield entry_line(body)
+
+
+def _body(binding: Binding) -> JsonObject:
     body = write(binding)
     metadata = body["metadata"]
     del body["apiVersion"], body["kind"], metadata["labels"]
     metadata.pop("namespace", None)
-    return entry_line(body)
+    return body
 
 
 def bindings_bytes(key: PlacementKey, lines: Iterable[bytes]) -> bytes:
