@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -11,6 +11,7 @@ from typing import Annotated
 
 from gitfleet.api.annotations import Default
 from gitfleet.api.layout import document
+from gitfleet.api.replacing import replace
 from gitfleet.api.values import NonEmpty, Time
 from gitfleet.formats.times import EPOCH
 
@@ -180,6 +181,6 @@ def set_condition(conditions: Conditions, new: Condition) -> Conditions:
     old = find_condition(conditions, new.type)
     if old is None:
         return (*conditions, new)
-    if old.status == new.status:
+    if old.status == new.status and old.last_transition_time != new.last_transition_time:
         new = replace(new, last_transition_time=old.last_transition_time)
     return conditions if new == old else tuple(new if one.type == new.type else one for one in conditions)

@@ -47,6 +47,9 @@ class PlacementKey(NamespacedName):
 
     name: ShortName
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # the part that differs: works, operations and entries are found by it all the time
+
     @property
     def kind(self) -> str:
         """ClusterResourcePlacement or ResourcePlacement."""

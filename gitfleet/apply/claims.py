@@ -103,7 +103,8 @@ def index_claims(request: ApplyRequest, failures: Failures, successors: Successo
             definition.kind: m.key
             for work in works.values()
             for m in work.manifests
-            if m.key.group_kind == CRD
+            if m.key.kind == CRD.kind
+            and m.key.group == CRD.group
             and (definition := failures.contain(Subject.of_object(m.key), None, definition_of, m.body))
         },
     )

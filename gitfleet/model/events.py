@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from gitfleet.api.objects import JsonValue
 
@@ -43,8 +43,7 @@ class EventType(StrEnum):
     END = "end"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(NamedTuple):
     """One thing that happened.
 
     `placement` is `name` or `namespace/name`,
@@ -54,7 +53,7 @@ class Event:
     type: EventType
     placement: str | None = None
     cluster: str | None = None
-    fields: Mapping[str, JsonValue] = field(default_factory=dict)
+    fields: Mapping[str, JsonValue] = MappingProxyType({})
 
     def to_json(self, t: float | None = None) -> dict[str, Any]:
         """The line of the timeline; `t` is in (virtual) seconds since the start, whole ones without a point, and left

@@ -7,12 +7,13 @@ messages (pkg/controllers/workgenerator; seeds/003), always for the binding's ow
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple, TypeVar
 
 from gitfleet.api.bindings import DELETED, Binding, DiffedObject, DivergedObject, DriftedObject, FailedObject
 from gitfleet.api.conditions import Conditions, ConditionType, Reason, Status, condition_of, find_condition
+from gitfleet.api.replacing import replace
 from gitfleet.formats.sentences import more_than_first
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import Availability

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 
 from gitfleet.api.bindings import Binding, BindingState
@@ -16,6 +15,7 @@ from gitfleet.api.conditions import (
     find_condition,
     set_condition,
 )
+from gitfleet.api.replacing import replace
 from gitfleet.model.rolling import RolloutRequest
 
 _STARTED = "Detected the new changes on the resources and started the rollout process"

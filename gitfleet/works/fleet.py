@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import MemberCluster
@@ -30,8 +30,7 @@ _ALL_WRITTEN: Final[UnwrittenObjects] = {}
 _NOTHING_HELD: Final[Mapping[PlacementKey, HeldObjects]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class MadeOf:
+class MadeOf(NamedTuple):
     """All that a work depends on, beside its placement and its cluster's name."""
 
     generation: int

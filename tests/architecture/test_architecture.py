@@ -109,6 +109,7 @@ CACHING: dict[str, str] = {
     "api/layout.py": "by declaration: the kinds are as many as their classes",
     "api/placements.py": "a text names one placement for ever",
     "api/reading.py": "by declaration; and keys of objects and placements, at most 4,096 each, that thousands share",
+    "api/replacing.py": "by class",
     "api/rules.py": "by declaration",
     "api/writing.py": "by declaration; and bodies of conditions, at most 4,096 of them, that thousands share",
     "formats/cel.py": "the variables and functions of an expression are always the same; the library is loaded late",
