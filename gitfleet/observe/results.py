@@ -96,8 +96,10 @@ def _of_outcome(manifest: Manifest, outcome: Outcome, judge: _Judge) -> ObjectRe
         state = ObjectState.RETRYING if outcome.retry else ObjectState.FAILED
         return ObjectResult(key=key, state=state, code=outcome.code, message=outcome.message)
     live = outcome.live
-    read = not_yet("it was not read after it was applied")
-    verdict = read if live is None else judge.after_apply(live, outcome.operation.cluster)
+    if live is None:
+        verdict = not_yet("it was not read after it was applied")
+    else:
+        verdict = judge.after_apply(live, outcome.operation.cluster)
     return ObjectResult(key=key, state=ObjectState.IN_PLACE, code=outcome.code, message="", live=live, verdict=verdict)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import partial
 from operator import itemgetter
 from typing import Final
 
 from gitfleet.api.objects import JsonValue
 from gitfleet.formats.sentences import and_more
 from gitfleet.model.events import Event, EventType
-from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.failures import Failure, Failures, Subject, attempt
 
 MOST_LINES: Final = 50
 MOST_CHARACTERS: Final = 120
@@ -67,9 +66,11 @@ def commit_message(events: Iterable[Event], failures: Failures | None = None) ->
     """(subject, body): the most important event with the number of the others, and a line for each when there are
     several. An event that cannot be put into words is noted in `failures`, and has no line."""
     noted = failures or Failures()
-    last = (len(_RANK), "")
-    ranked = [noted.contain(partial(_subject_of, event), last, _ranked_line, event) for event in events]
-    lines = list(dict.fromkeys(line for _, line in sorted(ranked, key=itemgetter(0)) if line))
+    every, last = tuple(events), (len(_RANK), "")
+    found = attempt(Subject("Events", ""), lambda: [_ranked_line(event) for event in every])
+    if isinstance(found, Failure):  # whose fault it is
+        found = [noted.contain(_subject_of(event), last, _ranked_line, event) for event in every]
+    lines = list(dict.fromkeys(line for _, line in sorted(found, key=itemgetter(0)) if line))
     if not lines:
         return "state of the fleet brought up to date", ""
     subject = one_line(lines[0], MOST_CHARACTERS)
