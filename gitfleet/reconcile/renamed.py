@@ -196,10 +196,11 @@ def with_former_names(
     after: FleetState, before: FleetState, names: Mapping[PlacementKey, PlacementKey], written: FleetState
 ) -> FleetState:
     """The state `after` a decision, where placements that had other names `before` (`names`: by the new name, the old
-    one) and could not be `written` under the new ones alone are as they were: then the next pass renames them, and
-    neither name loses anything."""
+    one) and could not be `written` under the new ones alone, with their quarantines, are as they were: then the next
+    pass renames them, and neither name loses anything."""
     found = written.placements
-    late = {key: was for key, was in names.items() if key not in found or was in found}
+    lost = {one.placement for name, one in after.quarantines.items() if name not in written.quarantines}
+    late = {key: was for key, was in names.items() if key not in found or was in found or key in lost}
     others = [record for key, record in after.placements.items() if key not in late]
     return _under_names(after, [*others, *(before.placements[was] for was in late.values())], late)
 

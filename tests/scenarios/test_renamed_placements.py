@@ -10,6 +10,7 @@ import pytest
 
 from gitfleet.api.holds import HoldRule
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.quarantines import Quarantine
 from gitfleet.model.events import EventType
 from gitfleet.views import last_run_failures
 from tests import builders
@@ -257,6 +258,18 @@ def test_a_rename_changes_nothing_that_an_edit_may_not_change(
     assert (names(world), picked(world)) == ({"web"}, where)
     untouched(world, lambda: world.commit(shop(**had)))
     assert (names(world), owners(world), world.state().faults) == ({"shop"}, {"shop"}, ())
+
+
+def test_a_rename_whose_quarantine_cannot_be_written_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, one = failed_world()
+    poison = poisoned(monkeypatch, "gitfleet.state.file_kinds", "write", lambda value: isinstance(value, Quarantine))
+    poison.armed = True
+    untouched(world, lambda: rename(world, strategy=EXTERNAL))
+    assert (names(world), world.state().quarantines) == ({"web"}, {one.name: one})
+    poison.armed = False
+    untouched(world, lambda: world.advance(seconds=30))
+    (kept,) = world.state().quarantines.values()
+    assert (names(world), kept.content) == ({"shop"}, (SHOP, one.digest))
 
 
 def a_pin(world: World) -> Pair:
