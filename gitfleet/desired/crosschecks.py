@@ -106,7 +106,7 @@ def _selector_breaks(placement: Placement, scopes: Mapping[GroupKind, bool]) -> 
 
 
 def update_refusals(objects: Iterable[ReadObject], accepted: FleetState, recovery: Recovery) -> Refusals:
-    """Edits of what may not change."""
+    """Edits of what may not change. A placement that is leaving says nothing about another one of its name."""
     refused: Refusals = []
     items = list(objects)
     unfinished = _unfinished_runs(items, accepted)
@@ -115,7 +115,8 @@ def update_refusals(objects: Iterable[ReadObject], accepted: FleetState, recover
         if isinstance(value, Placement):
             record = accepted.placements.get(value.key)
             runs = unfinished.get(value.key, [])
-            notes = placement_update_breaks(record.placement, value, runs) if record is not None else []
+            old = record.placement if record is not None else None
+            notes = placement_update_breaks(old, value, runs) if old is not None and old.deleting is None else []
         elif isinstance(value, Eviction):
             known = accepted.evictions.get(value.name)
             notes = eviction_update_breaks(known, value) if known is not None else []

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 from gitfleet import desired
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import Manifest
+from gitfleet.api.placements import PlacementKey
 from gitfleet.api.values import NamespacedName
 from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.formats.yaml_reader import ParsedFile, decode_parsed, encode_parsed
@@ -35,11 +36,19 @@ _SPARE: Final = 1000
 
 
 class _Read(NamedTuple):
-    """What a reading of a commit depends on: what was accepted before, and which runs may not be disturbed."""
+    """What a reading of a commit depends on: what was accepted before and does not leave, and which runs may not be
+    disturbed."""
 
     commit: str
     observed: str | None
+    placements: frozenset[PlacementKey]
     unfinished: frozenset[NamespacedName]
+
+    @classmethod
+    def of(cls, commit: str, state: FleetState) -> _Read:
+        standing = (key for key, record in state.placements.items() if record.placement.deleting is None)
+        unfinished = (key for key, run in state.runs.items() if not run.finished)
+        return cls(commit, state.observed_commit, frozenset(standing), frozenset(unfinished))
 
 
 class DesiredTrees:
@@ -69,7 +78,7 @@ class DesiredTrees:
 
     def at(self, commit: str, state: FleetState) -> Desired:
         """The fleet as written at a commit, parts with errors held at their last good version as `state` knows it."""
-        read = _Read(commit, state.observed_commit, frozenset(k for k, run in state.runs.items() if not run.finished))
+        read = _Read.of(commit, state)
         if (known := self._latest.get(read) or self._accepted(commit, state)) is not None:
             return known
         listing, refusal = self._checked_listing(commit)

@@ -12,7 +12,7 @@ import pytest
 
 from gitfleet import desired
 from gitfleet.adapters.blob_cache import SqliteBlobCache
-from gitfleet.api.placements import PlacementKey
+from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.formats.git_names import blob_id
 from gitfleet.formats.yaml_reader import ParsedFile
 from gitfleet.loop.state_trees import StateTrees, snapshots_in_use
@@ -31,11 +31,12 @@ from tests.builders import (
     namespace,
     pick_fixed,
     placement,
+    repo_files_for,
     rolling_update,
 )
 from tests.loop.commits import MOMENT, config_map, faulty_map, stream
 from tests.scenarios.world import World
-from tests.state.builders import small_fleet
+from tests.state.builders import record, small_fleet
 
 MANY = 300
 
@@ -99,6 +100,18 @@ def test_an_unchanged_commit_is_not_looked_at_again(repo: CountingRepo, work: Co
     trees.at(commit, observed(repo))
     trees.at(commit, observed(repo))
     assert (work["parsed"], work["typed"], repo.asked["blobs"]) == (MANY, MANY, 0)
+
+
+def test_what_was_refused_for_a_placement_that_leaves_is_read_again() -> None:
+    """In the process that refused it, as in any other one."""
+    repo = MemoryRepo()
+    commit = repo.commit_files("main", repo_files_for(placement("web")), MOMENT)
+    trees = DesiredTrees(repo, MemoryCache(), Limits())
+    fixed = record("web", placement_type=PlacementType.PICK_FIXED, cluster_names=("c1",))
+    leaving = replace(fixed, placement=replace(fixed.placement, deleting=MOMENT))
+    for known, refused in (([fixed], True), ([leaving], False), ([fixed], True), ([], False)):
+        state = FleetState(observed_commit=commit, placements={one.placement.key: one for one in known})
+        assert bool(trees.at(commit, state).faults) is refused
 
 
 def test_a_change_of_one_file_costs_one_file(repo: CountingRepo, work: Counter[str]) -> None:

@@ -124,3 +124,20 @@ def test_a_silent_cluster_uses_up_nothing_of_what_a_removed_placement_may_give_u
     world.fleet.switch("c2", reachable=True)
     assert cleared(world) == [{"c2"}]
     assert not world.bindings("web")
+
+
+@pytest.mark.parametrize("selected", ["web", "other"])
+def test_a_name_that_is_leaving_may_be_used_again_for_another_policy(selected: str) -> None:
+    """As the error about a change of the type says; what has not left yet is not removed where it is the same."""
+    world = settled(builders.pick_fixed(*FIRST_SIX))
+    world.commit(builders.namespace("other"), builders.deployment("other", "web"), remove=["placements/web.yaml"])
+    world.reconcile()
+    start = len(world.happenings)
+    again = builders.placement("web", selectors=[builders.select_namespace(selected)])
+    world.commit(again)
+    world.settle()
+    assert world.state().faults == () and not world.state().holds
+    assert {name for name in CLUSTERS if world.image_in(name, selected)} == set(CLUSTERS)
+    left = {name for name in CLUSTERS if world.image_in(name, "web")}
+    deleted = {h.key.namespace or h.key.name for h in world.happenings[start:] if h.what == "delete"}
+    assert (left, deleted) == ((set(CLUSTERS), set()) if selected == "web" else (set(), {"web"}))
