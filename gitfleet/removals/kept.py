@@ -35,7 +35,7 @@ class Kept:
         placements, clusters, strategies = set(), set(), set()
         objects: dict[PlacementKey, set[Identity]] = {}
         bindings: dict[PlacementKey, set[str]] = {}
-        overridden: dict[PlacementKey, dict[str, frozenset[Identity]]] = {}
+        overridden: dict[PlacementKey, dict[str, set[Identity]]] = {}
         for removal in removals:
             key = removal.placement
             match removal.kind:
@@ -50,8 +50,7 @@ class Kept:
                 case RemovalKind.BINDING if key is not None:
                     bindings.setdefault(key, set()).add(removal.cluster)
                 case RemovalKind.OVERRIDDEN if key is not None and removal.object is not None:
-                    mine = overridden.setdefault(key, {})
-                    mine[removal.cluster] = mine.get(removal.cluster, frozenset()) | {removal.object.identity}
+                    overridden.setdefault(key, {}).setdefault(removal.cluster, set()).add(removal.object.identity)
         there = _identities(written) if objects else frozenset()
         return cls(
             placements=frozenset(placements),
@@ -59,7 +58,7 @@ class Kept:
             objects={key: frozenset(found) for key, found in objects.items()},
             unwritten={key: gone for key, found in objects.items() if (gone := frozenset(found - there))},
             bindings={key: frozenset(found) for key, found in bindings.items()},
-            overridden=overridden,
+            overridden={key: {name: frozenset(ids) for name, ids in by.items()} for key, by in overridden.items()},
             strategies=frozenset(strategies),
         )
 

@@ -22,10 +22,12 @@ Overridden = Callable[[PlacementKey, str], Collection[Identity]]
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Every placed object of a fleet, by cluster and by placement. An object on a cluster has one owner."""
+    """Every placed object of a fleet, by cluster and by placement, and the `clusters` on which a placement has any. An
+    object on a cluster has one owner."""
 
     by_cluster: dict[str, set[Cell]] = field(default_factory=dict)
     by_placement: dict[PlacementKey, set[Cell]] = field(default_factory=dict)
+    clusters: dict[PlacementKey, set[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, state: FleetState) -> Placed:
@@ -38,6 +40,7 @@ class Placed:
                 cell = (cluster, key.identity)
                 made.by_cluster.setdefault(cluster, set()).add(cell)
                 made.by_placement.setdefault(entry.placement, set()).add(cell)
+                made.clusters.setdefault(entry.placement, set()).add(cluster)
         return made
 
     @property
@@ -47,7 +50,7 @@ class Placed:
 
     def clusters_of(self, placement: PlacementKey) -> frozenset[str]:
         """The clusters on which a placement has anything."""
-        return frozenset(cluster for cluster, _ in self.by_placement.get(placement, ()))
+        return frozenset(self.clusters.get(placement, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +124,17 @@ class Losses:
             return
         brought = self._brought.get(key, {}) if removal.kind is RemovalKind.OBJECT else {}
         mine = self.placed.by_placement.get(key, set())
-        for cell in self._named(removal, mine):
+        for cell in self._named(removal, key, mine):
             if cell in mine and cell[1] not in brought.get(cell[0], ()):
                 yield cell
 
-    def _named(self, removal: Removal, mine: Iterable[Cell]) -> Iterable[Cell]:
-        """The cells that a removal names, of whatever placement, without a look at every cell of its own."""
+    def _named(self, removal: Removal, key: PlacementKey, mine: Iterable[Cell]) -> Iterable[Cell]:
+        """The cells that a removal names, of whatever placement, without a look at every cell of its own (`key`)."""
         if removal.object is None:
             return self.placed.by_cluster.get(removal.cluster, ()) if removal.cluster else mine
         identity = removal.object.identity
-        return ((name, identity) for name in ([removal.cluster] if removal.cluster else self.placed.by_cluster))
+        clusters = (removal.cluster,) if removal.cluster else self.placed.clusters.get(key, ())
+        return ((name, identity) for name in clusters)
 
     def successors_of(self, key: PlacementKey) -> frozenset[PlacementKey]:
         """The other placements that want placed objects of one, on the same clusters."""

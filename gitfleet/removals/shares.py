@@ -50,14 +50,14 @@ def shares_exceeded(asked: Asked, before: FleetState, placed: Placed, wanted: Ma
         yield Finding(HoldReason(rule=HoldRule.MASS_DELETION, message=text), tuple(taken_out))
     if fleet.exceeded:
         return
-    for cluster, removals in _by_cluster(asked.new).items():
-        gone = {cell for cells in removals.values() for cell in cells if cell[0] == cluster}
+    for cluster, taken in _by_cluster(asked.new).items():
+        gone = set().union(*taken.values())
         share = _Share(limits, f"cluster {cluster}", gone, len(placed.by_cluster.get(cluster, ())), 1)
         if share.exceeded:
-            yield Finding(share.reason, tuple(removals))
+            yield Finding(share.reason, tuple(taken))
+    waiting = _by_placement(asked.held)
     for key, removals in _by_placement(asked.new).items():
-        gone = set().union(*removals.values())
-        held = set().union(*(cells for removal, cells in asked.held.items() if removal.placement == key))
+        gone, held = set().union(*removals.values()), set().union(*waiting.get(key, {}).values())
         total = len(placed.by_placement.get(key, ()))
         share = _Share(limits, f"placement {key}", gone, total, len(placed.clusters_of(key)), held)
         if share.exceeded:
@@ -108,11 +108,15 @@ class _Share:
         return HoldReason(rule=HoldRule.MASS_DELETION, message=text)
 
 
-def _by_cluster(asked: Mapping[Removal, frozenset[Cell]]) -> dict[str, dict[Removal, frozenset[Cell]]]:
-    found: dict[str, dict[Removal, frozenset[Cell]]] = {}
+def _by_cluster(asked: Mapping[Removal, frozenset[Cell]]) -> dict[str, dict[Removal, set[Cell]]]:
+    """For each cluster what each removal takes from it."""
+    found: dict[str, dict[Removal, set[Cell]]] = {}
     for removal, cells in asked.items():
-        for cluster in sorted({cluster for cluster, _ in cells}):
-            found.setdefault(cluster, {})[removal] = cells
+        here: dict[str, set[Cell]] = {}
+        for cell in cells:
+            here.setdefault(cell[0], set()).add(cell)
+        for cluster, mine in here.items():
+            found.setdefault(cluster, {})[removal] = mine
     return dict(sorted(found.items()))
 
 
