@@ -12,15 +12,16 @@ from dataclasses import replace
 
 from gitfleet import desired, rollout, works
 from gitfleet.api.conditions import Status
-from gitfleet.api.faults import Fault
+from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.holds import Hold, RemovalKind
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.overrides import Override
 from gitfleet.api.pins import Pin
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.quarantines import Quarantine, quarantine_name
+from gitfleet.api.runs import placement_of
 from gitfleet.api.sentences import dotted
-from gitfleet.api.staged import DisruptionBudget
+from gitfleet.api.staged import EVICTION, DisruptionBudget, Eviction, StagedRun
 from gitfleet.formats.near_names import is_near
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
@@ -189,7 +190,28 @@ def _under_old_names(
         path, line = (origin.path, origin.line) if origin is not None else ("", 1)
         message = f"is {was.kind} {was} under a new name, and goes on as {was} for now, because {why}"
         faults.append(Fault(path, line, f"{key.kind}/{key}", "metadata.name", message))
-    return replace(wanted, objects={**wanted.objects, "placements": placements}, faults=tuple(sorted(faults)))
+    objects = {**wanted.objects, "placements": placements}
+    late = {key for key, _ in waiting.values()}
+    for kind, known in (("runs", before.runs), ("evictions", before.evictions)):
+        asked = {name: one for name, one in wanted.objects.get(kind, {}).items() if name not in known}
+        early = {name: key for name, one in asked.items() if (key := _placement_of(one)) in late}
+        if early:
+            objects[kind] = {name: one for name, one in wanted.objects[kind].items() if name not in early}
+            faults += [_waits(asked[name], str(name), key) for name, key in early.items()]
+    return replace(wanted, objects=objects, faults=tuple(sorted(faults)))
+
+
+def _placement_of(asked: StagedRun | Eviction) -> PlacementKey:
+    return placement_of(asked) if isinstance(asked, StagedRun) else PlacementKey("", asked.placement_name)
+
+
+def _waits(asked: StagedRun | Eviction, name: str, key: PlacementKey) -> Fault:
+    """That a run or an eviction does not begin while the placement that it names has another name still."""
+    path, line = (asked.origin.path, asked.origin.line) if asked.origin is not None else ("", 1)
+    scope = "Cluster" if isinstance(asked, StagedRun) and not key.namespace else ""
+    kind = f"{scope}StagedUpdateRun" if isinstance(asked, StagedRun) else EVICTION
+    message = f"waits until {key.kind} {key} has its new name; the error there says what to change"
+    return Fault(path, line, f"{kind}/{name}", "", message, Severity.WARNING)
 
 
 def with_former_names(

@@ -343,6 +343,28 @@ def test_a_placement_keeps_its_old_name_until_its_run_is_over() -> None:
     assert (names(world), owners(world)) == ({"shop"}, {"shop"})
 
 
+def test_a_run_and_an_eviction_of_the_new_name_wait_for_the_rename() -> None:
+    world = staged(World(rules=(QUICK,)), *members(*EVERY))
+    world.commit(one_stage(), builders.staged_run("go", placement="web", strategy="all"))
+    world.settle()
+    waiting = builders.staged_run("go2", placement="web", strategy="all")
+    waiting["spec"]["state"] = "Initialize"
+    world.commit(waiting, builders.deployment("web", "web", image="web:2"))
+    world.settle()
+    early = builders.staged_run("next", placement="shop", strategy="all"), builders.eviction("out", "shop", "c1")
+    untouched(world, lambda: rename(world, *early, strategy=EXTERNAL))
+    assert ("next" in map(str, world.state().runs), dict(world.state().evictions)) == (False, {})
+    said = "waits until ClusterResourcePlacement shop has its new name; the error there says what to change"
+    assert [fault.path for fault in world.state().faults if fault.message == said] == [
+        "evictions/out.yaml",
+        "runs/next.yaml",
+    ]
+    world.commit(remove=[waiting])
+    world.settle()
+    assert (names(world), owners(world), said in str(world.state().faults)) == ({"shop"}, {"shop"}, False)
+    assert world.state().evictions["out"].executed is not None
+
+
 @pytest.mark.parametrize("selected", ["shop", "wbe"])
 def test_a_rename_that_also_changes_the_selector_is_held_like_any_emptied_selection(selected: str) -> None:
     world = released("web:2")
