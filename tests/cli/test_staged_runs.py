@@ -207,8 +207,9 @@ def test_a_placement_that_waits_for_its_new_name_ends_a_reconcile_and_names_what
 ) -> None:
     web = yaml.safe_load((moving / "placements" / "web.yaml").read_text())
     web["metadata"]["name"], web["spec"]["strategy"] = "site", {"type": "External"}
-    web["spec"]["resourceSelectors"].append(builders.select_namespace("more"))  # or it would only have another name
-    commit(moving, {"placements/web.yaml": None, **builders.repo_files_for(web)})
+    web["spec"]["resourceSelectors"].append(builders.select_namespace("more"))  # or it would only have another name,
+    beside = builders.namespace("other"), builders.placement("other")  # as it would without another new one beside it
+    commit(moving, {"placements/web.yaml": None, **builders.repo_files_for(web, *beside)})
     ended = gitfleet("run", "--until-settled", moving)
     waits = "until ClusterResourcePlacement site has its objects there, and it waits for a run: add one"
     assert (ended.code, waits in ended.err) == (0, True), ended.err
