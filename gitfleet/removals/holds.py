@@ -42,11 +42,7 @@ def new_holds(held: Iterable[HeldBack], commit: str, after: str, now: datetime) 
 
 
 def as_of_now(
-    holds: Mapping[str, Hold],
-    desired: Desired,
-    before: FleetState,
-    after: FleetState,
-    overridden: Overridden = lambda key, cluster: (),
+    holds: Mapping[str, Hold], desired: Desired, before: FleetState, after: FleetState, overridden: Overridden
 ) -> dict[str, Hold]:
     """The holds of a decision with the causes and counts of what they hold now, where overrides delete what they are
     said to (`overridden`). One that says so already is the same object."""

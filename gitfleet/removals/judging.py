@@ -29,7 +29,7 @@ class JudgeRequest:
     after: FleetState
     new: tuple[Removal, ...]
     held: tuple[Removal, ...] = ()
-    overridden: Overridden = lambda key, cluster: ()
+    overridden: Overridden
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

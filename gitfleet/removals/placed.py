@@ -71,9 +71,7 @@ class Losses:
     _brought: dict[PlacementKey, dict[str, frozenset[Identity]]]
 
     @classmethod
-    def between(
-        cls, before: FleetState, after: FleetState, kept: Kept, overridden: Overridden = lambda key, cluster: ()
-    ) -> Losses:
+    def between(cls, before: FleetState, after: FleetState, kept: Kept, overridden: Overridden) -> Losses:
         """The losses of a decision; what `after` has only because it is `kept` is wanted by nobody."""
         moved = {key for key, *_ in changed(before.placements, after.placements)}
         brought = {

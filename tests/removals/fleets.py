@@ -10,7 +10,7 @@ from gitfleet.api.bindings import BindingState
 from gitfleet.api.conditions import Conditions
 from gitfleet.api.holds import Cause, Hold, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import Manifest, ObjectKey
+from gitfleet.api.objects import Identity, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState, PlacementRecord
 from tests.state import builders
@@ -116,3 +116,8 @@ def unpicked(state: FleetState, cluster: str) -> FleetState:
     web = state.placements[WEB]
     bindings = tuple(replace(b, state=states.get(b.cluster, b.state)) for b in web.bindings)
     return with_web(state, replace(web, bindings=bindings))
+
+
+def none_overridden(_: PlacementKey, __: str) -> tuple[Identity, ...]:
+    """Overrides delete nothing anywhere."""
+    return ()

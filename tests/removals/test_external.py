@@ -17,7 +17,18 @@ from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.removals import Kept, going, still_wanted
 from gitfleet.removals.causes import Causes
 from gitfleet.removals.placed import Losses
-from tests.removals.fleets import CLUSTERS, SHOP, WEB, config_map, fleet, of_binding, of_object, placed, unpicked
+from tests.removals.fleets import (
+    CLUSTERS,
+    SHOP,
+    WEB,
+    config_map,
+    fleet,
+    none_overridden,
+    of_binding,
+    of_object,
+    placed,
+    unpicked,
+)
 from tests.removals.test_judging import gone, identity, judged, waits
 
 A, B = config_map("a"), config_map("b")
@@ -121,7 +132,7 @@ def test_an_object_is_not_lost_that_stays_until_another_placement_has_it(
     taker: PlacementRecord, removal: Removal, lost: bool
 ) -> None:
     left = after(*unpicked(BEFORE, "c1").placements.values(), taker)
-    cells = {cell for cell in Losses.between(BEFORE, left, Kept()).of(removal) if cell[0] == "c1"}
+    cells = {cell for cell in Losses.between(BEFORE, left, Kept(), none_overridden).of(removal) if cell[0] == "c1"}
     assert cells == ({("c1", A.key.identity)} if lost else set())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -36,6 +37,7 @@ from tests.removals.fleets import (
     envelope,
     fleet,
     hold,
+    none_overridden,
     of_binding,
     of_cluster,
     of_object,
@@ -52,12 +54,13 @@ A, B, S = config_map("a"), config_map("b"), config_map("s", "shop")
 BEFORE = fleet(placed(WEB, CLUSTERS, A, B), placed(SHOP, CLUSTERS, S))
 WEB_FILE = Origin("placements/web.yaml", 4)
 Said = list[tuple[list[str], dict[str, tuple[str, tuple[int, ...]]]]]
+asked = partial(JudgeRequest, overridden=none_overridden)
 
 
 def judged(before: FleetState, after: FleetState, new: Iterable[Removal] | None = None, **wanted: Any) -> Said:
     """What waits together: the reasons, and of each removal the text of its cause and the reasons it waits for."""
     begun = going(before, after) if new is None else tuple(new)
-    groups = judge(JudgeRequest(desired=Desired(commit="d", **wanted), before=before, after=after, new=begun))
+    groups = judge(asked(desired=Desired(commit="d", **wanted), before=before, after=after, new=begun))
     return [
         (
             [f"{reason.rule}: {reason.message}" for reason in group.reasons],
@@ -218,7 +221,7 @@ def test_the_cause_of_what_an_override_deletes_is_its_first_such_rule(first: str
         ({off.key: replace(off, origin=None)}, Cause()),
     ):
         wanted = Desired(commit="d", objects={"overrides": written})
-        (group,) = judge(JudgeRequest(desired=wanted, before=BEFORE, after=BEFORE, new=tuple(every)))
+        (group,) = judge(asked(desired=wanted, before=BEFORE, after=BEFORE, new=tuple(every)))
         assert {removal.cause for removal in group.removals} == {cause}
 
 
@@ -441,7 +444,7 @@ def test_what_is_held_already_counts_for_the_share_of_its_placement() -> None:
     before = fleet(placed(WEB, ("c1",), *(config_map(f"w{n}") for n in range(20))), *many_others())
     new, held = ([of_object(config_map(f"w{n}")) for n in some] for some in (range(4), range(4, 8)))
     for had, waits_now in (((), False), (tuple(held), True)):
-        request = JudgeRequest(desired=Desired(commit="d"), before=before, after=before, new=tuple(new), held=had)
+        request = asked(desired=Desired(commit="d"), before=before, after=before, new=tuple(new), held=had)
         assert bool(judge(request)) is waits_now
 
 
@@ -672,10 +675,10 @@ def test_what_a_pin_takes_away_has_it_as_its_cause(
     assert (Causes.between(NAMED, after, wanted).of(removal) == BACK) is by_pin
     plain = Causes.between(NAMED, after, KNOWN).of(removal)
     assert by_pin or Causes.between(NAMED, after, wanted).of(removal) == plain
-    groups = judge(JudgeRequest(desired=replace(wanted, payload=()), before=NAMED, after=after, new=(of_object(B),)))
+    groups = judge(asked(desired=replace(wanted, payload=()), before=NAMED, after=after, new=(of_object(B),)))
     by_pins = [one.cause == BACK for group in groups for one in group.removals]
     assert by_pins == [pin is PIN and status is Status.TRUE] * len(by_pins) and by_pins
-    known = as_of_now({"h": hold("h", [removal], "why")}, wanted, NAMED, after)["h"]
+    known = as_of_now({"h": hold("h", [removal], "why")}, wanted, NAMED, after, none_overridden)["h"]
     assert (known.removals[0].cause == BACK) is by_pin
 
 
@@ -710,7 +713,7 @@ def test_the_newer_line_of_the_same_cause_counts() -> None:
 def test_the_cause_of_an_object_that_leaves_a_selection(how: dict[str, Any], cause: Cause) -> None:
     after = with_objects(NAMED, A)
     wanted = Desired(commit="d", **{**has_web(NAMED), "payload": (A, B), **how})
-    (group,) = judge(JudgeRequest(desired=wanted, before=NAMED, after=after, new=going(NAMED, after)))
+    (group,) = judge(asked(desired=wanted, before=NAMED, after=after, new=going(NAMED, after)))
     assert [removal.cause for removal in group.removals] == [cause]
 
 

@@ -24,6 +24,7 @@ from tests.removals.fleets import (
     config_map,
     fleet,
     hold,
+    none_overridden,
     of_binding,
     of_cluster,
     of_object,
@@ -40,7 +41,9 @@ BEFORE = fleet(placed(WEB, CLUSTERS, A, B), placed(SHOP, CLUSTERS, config_map("s
 
 def now(known: Hold, before: FleetState = BEFORE, after: FleetState | None = None, **wanted: Any) -> Hold:
     """The hold after a pass."""
-    (found,) = as_of_now({known.name: known}, Desired(commit="d", **wanted), before, after or before).values()
+    (found,) = as_of_now(
+        {known.name: known}, Desired(commit="d", **wanted), before, after or before, none_overridden
+    ).values()
     return found
 
 

@@ -13,7 +13,17 @@ from gitfleet.model.state import FleetState
 from gitfleet.removals.kept import Kept
 from gitfleet.removals.placed import Losses
 from gitfleet.removals.shares import Asked, shares_exceeded
-from tests.removals.fleets import SHOP, WEB, config_map, fleet, of_binding, of_cluster, of_object, placed
+from tests.removals.fleets import (
+    SHOP,
+    WEB,
+    config_map,
+    fleet,
+    none_overridden,
+    of_binding,
+    of_cluster,
+    of_object,
+    placed,
+)
 from tests.state.builders import T0
 
 FIVE = tuple(f"c{number}" for number in range(1, 6))
@@ -32,7 +42,7 @@ def found(
     wanted: MassDelete | None = None,
 ) -> dict[str, list[str]]:
     """The sentence of each share that is exceeded, with what it holds."""
-    losses = Losses.between(before, before, Kept.of([*new, *held]))
+    losses = Losses.between(before, before, Kept.of([*new, *held]), none_overridden)
     asked = Asked(new={r: losses.of(r) for r in new}, held={r: losses.of(r) for r in held})
     shares = list(shares_exceeded(asked, before, losses.placed, wanted or before.mass_delete))
     assert {one.reason.rule for one in shares} <= {HoldRule.MASS_DELETION}
