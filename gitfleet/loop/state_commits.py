@@ -98,4 +98,4 @@ def _with_folders(path: str) -> Iterator[str]:
 
 
 def _composed(asked: Publication, after: FleetState, failures: Failures) -> StateChange:
-    return compose_state(asked.before, after, now=asked.now, version=asked.version, failures=failures)
+    return compose_state(asked.before, after, failures, now=asked.now, version=asked.version)

@@ -1,6 +1,6 @@
 """state: all that the state branch holds = files, byte-stable; and back (contracts.md §2).
 
-    compose_state(before, after, *, now) -> StateChange     what to write, link and remove; README.md is the caller's
+    compose_state(before, after, ...) -> StateChange        what to write, link and remove; README.md is the caller's
     parse_state_file(path, content) -> ParsedStateFile      one file, to be kept by (path, blob id)
     assemble_state(listing, parsed) -> FleetState           all files put together, cheap
     read_state(files) -> FleetState                         both at once

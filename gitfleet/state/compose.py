@@ -8,10 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from gitfleet import __version__
 from gitfleet.api import write
 from gitfleet.api.placements import PlacementKey
-from gitfleet.errors import GiveUp
 from gitfleet.formats.git_names import is_path
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.failures import Failures, Subject
@@ -48,30 +46,21 @@ class StateChange:
 
 
 def compose_state(
-    before: FleetState,
-    after: FleetState,
-    *,
-    now: datetime | None = None,
-    version: str = __version__,
-    failures: Failures | None = None,
+    before: FleetState, after: FleetState, failures: Failures, *, now: datetime | None = None, version: str
 ) -> StateChange:
     """The change of the state branch that leads from `before`, which it holds, to `after`; empty when they say the
     same and every file of `before` lies where it belongs.
 
     Values that are the same object in both cost nothing, equal ones next to nothing. The same arguments give the same
     bytes. What is damaged in `before` is removed, and its owner's files are written again. `now` is shown as the time
-    of the last change. With `failures`, a placement, override or cluster that cannot be written keeps the files that it
-    has, and is noted there; without, BadInput is raised for a name that can be no file of the branch.
+    of the last change. A placement, override or cluster that cannot be written keeps the files that it has, and is
+    noted in `failures`.
     """
     if before is after and not (before.misplaced or before.damage.any):
         return StateChange(state=after)
-    files, noted = ChangedFiles(misplaced=before.misplaced | _damaged_folders(before)), Failures()
+    files = ChangedFiles(misplaced=before.misplaced | _damaged_folders(before))
     _set_aside(files, before, after)
-    written = _Change(files, before, after, noted, after).write_all()
-    if failures is None and noted.found:
-        raise noted.found[0].cause or GiveUp(noted.found[0].sentence)
-    if failures is not None:
-        failures.note_all(noted)
+    written = _Change(files, before, after, failures, after).write_all()
     same_head = _head_facts(before) == _head_facts(after)
     if same_head and not files.any:
         return StateChange(state=written)

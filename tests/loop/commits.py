@@ -13,8 +13,8 @@ from gitfleet.ports.caches import BlobCache
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
-from gitfleet.state import compose_state, read_state
-from tests.state.builders import put
+from gitfleet.state import read_state
+from tests.state.builders import composed, put
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -66,7 +66,7 @@ class Commits:
         fresh = self.make_trees(self.repo, self.cache).at(commit, self.state)
         assert fresh == desired
         state = FleetState(observed_commit=commit, faults=desired.faults, last_good=desired.last_good)
-        self.state = read_state(put({}, compose_state(FleetState(), state)))
+        self.state = read_state(put({}, composed(FleetState(), state)))
         assert self.state == state
         again = self.make_trees(self.repo, self.cache).at(commit, self.state)
         assert again == desired

@@ -22,7 +22,6 @@ from gitfleet.ports.repos import TreeEntry
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
-from gitfleet.state import compose_state
 from tests.builders import (
     config_map as shop_map,
 )
@@ -36,7 +35,7 @@ from tests.builders import (
 )
 from tests.loop.commits import MOMENT, config_map, faulty_map, stream
 from tests.scenarios.world import World
-from tests.state.builders import record, small_fleet
+from tests.state.builders import composed, record, small_fleet
 
 MANY = 300
 
@@ -235,7 +234,7 @@ def test_a_state_file_over_the_limit_is_named(repo: CountingRepo) -> None:
 
 
 def test_one_blob_at_paths_of_several_kinds_is_read_as_what_each_path_says(repo: CountingRepo) -> None:
-    cluster = compose_state(FleetState(), small_fleet()).write["clusters/eu-1.yaml"]
+    cluster = composed(FleetState(), small_fleet()).write["clusters/eu-1.yaml"]
     said: set[str] = set()
     for cache in (None, MemoryCache()):
         for path in ("bindings/web/all.yaml", "snapshots/policies/web/1.yaml"):
@@ -249,7 +248,7 @@ def test_one_blob_at_paths_of_several_kinds_is_read_as_what_each_path_says(repo:
 
 def test_the_last_version_that_can_be_read_is_taken_from_the_commits_before(repo: CountingRepo) -> None:
     state = replace(small_fleet(), placements={}, last_good={})
-    first = repo.commit_files("gitfleet/state", compose_state(FleetState(), state).write, MOMENT)
+    first = repo.commit_files("gitfleet/state", composed(FleetState(), state).write, MOMENT)
     heads = [repo.commit_files("gitfleet/state", {"clusters/eu-1.yaml": text}, MOMENT) for text in ("{", "[", "- 1\n")]
     read = StateTrees(repo, DesiredTrees(repo, MemoryCache(), Limits()), Limits()).at(heads[-1])
     assert read == state
@@ -258,7 +257,7 @@ def test_the_last_version_that_can_be_read_is_taken_from_the_commits_before(repo
 
 def test_a_state_that_was_read_once_is_read_from_the_cache_but_for_files_of_many_entries(repo: CountingRepo) -> None:
     state = replace(small_fleet(), placements={}, last_good={})
-    change = compose_state(FleetState(), state)
+    change = composed(FleetState(), state)
     head, cache = repo.commit_files("gitfleet/state", change.write, MOMENT), MemoryCache()
 
     def read() -> int:
@@ -273,7 +272,7 @@ def test_a_state_that_was_read_once_is_read_from_the_cache_but_for_files_of_many
 
 def test_the_files_of_a_state_are_read_so_many_at_a_time(repo: CountingRepo, monkeypatch: pytest.MonkeyPatch) -> None:
     state = replace(small_fleet(), placements={}, last_good={})
-    change = compose_state(FleetState(), state)
+    change = composed(FleetState(), state)
     head = repo.commit_files("gitfleet/state", change.write, MOMENT)
     monkeypatch.setattr("gitfleet.loop.state_trees._BATCH", 2)
     asked: list[int] = []

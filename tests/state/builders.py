@@ -19,6 +19,7 @@ from gitfleet.api.objects import Manifest, ObjectKey, Origin
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType, ResourceSelector
 from gitfleet.api.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.ports.repos import TreeEntry
 from gitfleet.state import StateChange, StateFile, StateReader, compose_state
@@ -244,6 +245,22 @@ class TreeSource:
         return {file.blob: file.content or b"" for file in found.values() if len(file.content or b"") <= limit}
 
 
+def composed(
+    before: FleetState,
+    after: FleetState,
+    *,
+    now: datetime | None = None,
+    version: str = "0",
+    failures: Failures | None = None,
+) -> StateChange:
+    """The change between two states; without `failures`, what could not be written is raised."""
+    noted = failures or Failures()
+    change = compose_state(before, after, noted, now=now, version=version)
+    for failure in noted.found if failures is None else ():
+        raise failure.cause or AssertionError(failure.sentence)
+    return change
+
+
 def reader_of(state: FleetState) -> StateReader:
     """A reader of the branch that holds a state."""
-    return StateReader(TreeSource(put({}, compose_state(FleetState(), state))), COMMIT)
+    return StateReader(TreeSource(put({}, composed(FleetState(), state))), COMMIT)

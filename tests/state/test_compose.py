@@ -17,7 +17,7 @@ from gitfleet.api.snapshots import DocumentRef
 from gitfleet.errors import BadInput
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.state import FleetState
-from gitfleet.state import StateFile, compose_state, document_paths, read_state
+from gitfleet.state import StateFile, document_paths, read_state
 from gitfleet.state.paths import is_safe_path
 from gitfleet.state.shapes.ledgers import inventory_bytes, inventory_line
 from gitfleet.state.shards import cluster_address, shards
@@ -27,6 +27,7 @@ from tests.state.builders import (
     T0,
     binding,
     blob_of,
+    composed,
     entry,
     manifest,
     put,
@@ -44,7 +45,7 @@ ALWAYS = {"fleet.yaml"}
 
 
 def test_the_small_fleet_has_these_very_bytes() -> None:
-    change = compose_state(FleetState(), small_fleet(), now=T0, version="0.1.0")
+    change = composed(FleetState(), small_fleet(), now=T0, version="0.1.0")
 
     golden = {str(path.relative_to(GOLDEN)): path.read_bytes() for path in GOLDEN.rglob("*") if path.is_file()}
     assert dict(change.write) == golden
@@ -56,8 +57,8 @@ def test_the_small_fleet_has_these_very_bytes() -> None:
 
 
 def test_no_change_is_empty_however_the_values_came_about() -> None:
-    assert compose_state(small_fleet(), small_fleet(), now=T0).empty
-    assert compose_state(FleetState(), FleetState(), now=T0).empty
+    assert composed(small_fleet(), small_fleet(), now=T0).empty
+    assert composed(FleetState(), FleetState(), now=T0).empty
 
 
 def test_where_an_object_was_written_is_no_change() -> None:
@@ -65,13 +66,13 @@ def test_where_an_object_was_written_is_no_change() -> None:
     web = before.placements[WEB]
     moved = replace(web, placement=replace(web.placement, origin=Origin("elsewhere.yaml", 9)))
 
-    assert compose_state(before, with_record(before, moved), now=T0).empty
+    assert composed(before, with_record(before, moved), now=T0).empty
 
 
 def test_a_read_commit_alone_rewrites_the_head_of_the_branch() -> None:
     before = small_fleet()
 
-    change = compose_state(before, replace(before, observed_commit="c0ffee" * 6), now=T0)
+    change = composed(before, replace(before, observed_commit="c0ffee" * 6), now=T0)
 
     assert (set(change.write), dict(change.link), change.remove) == (ALWAYS, {}, ())
 
@@ -81,7 +82,7 @@ def test_one_binding_rewrites_its_placement_and_its_shard() -> None:
     web = before.placements[WEB]
     healed = reported(replace(web, bindings=(web.bindings[0], replace(web.bindings[1], conditions=through()))))
 
-    change = compose_state(before, with_record(before, healed), now=T0)
+    change = composed(before, with_record(before, healed), now=T0)
 
     assert set(change.write) == {*ALWAYS, "placements/web.yaml", "bindings/web/all.yaml"}
 
@@ -95,7 +96,7 @@ def test_a_new_snapshot_links_its_blobs_and_takes_the_latest_label_from_the_old(
     )
     newer = replace(web, resource_snapshots=(*web.resource_snapshots, snapshot(WEB, 1, *refs)))
 
-    change = compose_state(before, with_record(before, newer), now=T0)
+    change = composed(before, with_record(before, newer), now=T0)
 
     folder = "snapshots/resources/web"
     assert set(change.write) == {
@@ -109,9 +110,7 @@ def test_a_dropped_snapshot_takes_its_folder_along() -> None:
     before = FleetState(placements={WEB: record("web", latest=1)})
     web = before.placements[WEB]
 
-    change = compose_state(
-        before, with_record(before, replace(web, resource_snapshots=web.resource_snapshots[1:])), now=T0
-    )
+    change = composed(before, with_record(before, replace(web, resource_snapshots=web.resource_snapshots[1:])), now=T0)
 
     assert (set(change.write), change.remove) == (ALWAYS, ("snapshots/resources/web/0",))
 
@@ -121,14 +120,14 @@ def test_what_was_rendered_is_written_out() -> None:
     taken = replace(snapshot(WEB, 0, *refs), manifests=(manifest(NAMESPACE), manifest(CONFIG, flag="y")))
     after = FleetState(placements={WEB: replace(record("web"), resource_snapshots=(taken,))})
 
-    change = compose_state(FleetState(), after, now=T0)
+    change = composed(FleetState(), after, now=T0)
 
     assert change.link == {}
     assert change.write["snapshots/resources/web/0/rendered/1.yaml"] == (
         b'apiVersion: v1\ndata:\n  flag: "y"\nkind: ConfigMap\nmetadata:\n  name: settings\n'
     )
     with pytest.raises(ValueError, match="without the manifest of Namespace/web"):
-        compose_state(
+        composed(
             FleetState(), with_record(after, replace(record("web"), resource_snapshots=(snapshot(WEB, 0, *refs),)))
         )
 
@@ -136,9 +135,7 @@ def test_what_was_rendered_is_written_out() -> None:
 def test_a_placement_that_ends_leaves_nothing() -> None:
     before = small_fleet()
 
-    change = compose_state(
-        before, replace(before, placements={}, inventory={}, faults=(), last_good={}, holds={}), now=T0
-    )
+    change = composed(before, replace(before, placements={}, inventory={}, faults=(), last_good={}, holds={}), now=T0)
 
     assert set(change.write) == ALWAYS
     assert change.remove == (
@@ -146,7 +143,7 @@ def test_a_placement_that_ends_leaves_nothing() -> None:
         "inventory/eu-2/all.yaml",
         f"lastgood/{'d' * 40}.yaml", "placements/web.yaml", "snapshots/policies/web", "snapshots/resources/web",
     )  # fmt: skip
-    tree = put(put({}, compose_state(FleetState(), before, now=T0)), change)
+    tree = put(put({}, composed(FleetState(), before, now=T0)), change)
     assert set(tree) == {*ALWAYS, "clusters/eu-1.yaml", "clusters/eu-2.yaml", "clusters/us-1.yaml"}
 
 
@@ -162,9 +159,9 @@ def many(count: int, *, broken: str = "") -> FleetState:
 
 def test_many_bindings_are_spread_so_that_one_change_rewrites_little() -> None:
     before, after = many(200), many(200, broken="c-042")
-    tree = put({}, compose_state(FleetState(), before, now=T0))
+    tree = put({}, composed(FleetState(), before, now=T0))
 
-    change = compose_state(before, after, now=T0)
+    change = composed(before, after, now=T0)
 
     [shard] = [path for path in change.write if path.startswith("bindings/")]
     assert sum(path.startswith("bindings/") for path in tree) == 4
@@ -176,7 +173,7 @@ def test_many_bindings_are_spread_so_that_one_change_rewrites_little() -> None:
 
 @pytest.mark.parametrize(("count", "files"), [(1, 1), (64, 1), (65, 2), (100, 2), (1000, 24)])
 def test_a_file_holds_about_64_entries(count: int, files: int) -> None:
-    written = compose_state(FleetState(), many(count)).write
+    written = composed(FleetState(), many(count)).write
 
     assert sum(path.startswith("bindings/") for path in written) == files
     assert sum(path.startswith("inventory/") for path in written) == pytest.approx(files, abs=3)
@@ -195,7 +192,7 @@ def test_one_entry_more_splits_at_most_one_file(numbers: set[int], extra: int) -
 
 def earlier_layout(state: FleetState) -> dict[str, StateFile]:
     """The tree as gitfleet 0.1 wrote it: bindings as streams of YAML objects, in up to 256 files by a hash."""
-    tree = put({}, compose_state(FleetState(), state))
+    tree = put({}, composed(FleetState(), state))
     kept = {path: file for path, file in tree.items() if not path.startswith(("bindings/", "inventory/"))}
     bound: dict[str, list[JsonObject]] = {}
     for found in state.placements[WEB].bindings:
@@ -213,34 +210,34 @@ def test_a_branch_of_an_earlier_layout_is_read_and_rewritten_at_once() -> None:
     tree = earlier_layout(state)
 
     found = read_state(tree)
-    change = compose_state(found, found)
+    change = composed(found, found)
 
     assert found == state
     assert found.misplaced == {"bindings/web", "inventory/c-000"}
-    assert put(tree, change) == put({}, compose_state(FleetState(), state))
+    assert put(tree, change) == put({}, composed(FleetState(), state))
     assert read_state(put(tree, change)).misplaced == frozenset()
 
 
 def test_any_split_is_read_and_mended_with_the_next_change() -> None:
     before, after = many(100), many(101, broken="c-042")
-    tree = put({}, compose_state(FleetState(), before))
+    tree = put({}, composed(FleetState(), before))
     tree["bindings/web/0101.yaml"] = tree.pop("bindings/web/0.yaml")
     found = read_state(tree)
 
-    mended = put(tree, compose_state(found, after))
+    mended = put(tree, composed(found, after))
 
     assert found == before
     assert found.misplaced == {"bindings/web"}
-    assert mended == put({}, compose_state(FleetState(), after))
+    assert mended == put({}, composed(FleetState(), after))
 
 
 @pytest.mark.parametrize(("first", "second"), [(64, 65), (65, 64), (300, 1), (1, 300)])
 def test_growing_and_shrinking_moves_entries_between_the_layouts(first: int, second: int) -> None:
     before, after = many(first), many(second)
 
-    tree = put(put({}, compose_state(FleetState(), before)), compose_state(before, after))
+    tree = put(put({}, composed(FleetState(), before)), composed(before, after))
 
-    assert tree == put({}, compose_state(FleetState(), after))
+    assert tree == put({}, composed(FleetState(), after))
     assert read_state(tree) == after
 
 
@@ -249,7 +246,7 @@ def test_a_removed_placement_and_one_whose_name_begins_alike_do_not_touch_each_o
     before = FleetState(placements={key: record(key.name, namespace=key.namespace) for key in keys})
     after = replace(before, placements={key: value for key, value in before.placements.items() if key != keys[0]})
 
-    tree = put(put({}, compose_state(FleetState(), before)), compose_state(before, after))
+    tree = put(put({}, composed(FleetState(), before)), composed(before, after))
 
     assert read_state(tree) == after
 
@@ -257,15 +254,15 @@ def test_a_removed_placement_and_one_whose_name_begins_alike_do_not_touch_each_o
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "A", "a_b", "-a", "a.", "x" * 254, "a\n", "é"])
 def test_a_name_that_is_no_name_is_refused(name: str) -> None:
     with pytest.raises(BadInput, match="cannot name a file of the state branch"):
-        compose_state(FleetState(), FleetState(clusters={name: MemberCluster(name=name)}))
+        composed(FleetState(), FleetState(clusters={name: MemberCluster(name=name)}))
     with pytest.raises(BadInput, match="cannot name"):
-        compose_state(FleetState(), FleetState(placements={PlacementKey("", name): record(name)}))
+        composed(FleetState(), FleetState(placements={PlacementKey("", name): record(name)}))
 
 
 def test_a_namespace_with_a_dot_is_refused() -> None:
     key = PlacementKey("a.yaml", "b")
     with pytest.raises(BadInput, match="no namespace's name"):
-        compose_state(FleetState(), FleetState(placements={key: record("b", namespace="a.yaml")}))
+        composed(FleetState(), FleetState(placements={key: record("b", namespace="a.yaml")}))
 
 
 @pytest.mark.parametrize(
@@ -282,20 +279,20 @@ def test_paths_that_may_stand_on_the_branch(path: str, safe: bool) -> None:
 def test_a_last_good_version_is_kept_whatever_its_file_is_called(path: str) -> None:
     versions = (LastGood("a" * 40, (0, 2)), LastGood("b" * 40, (1,)))
     held = FleetState(last_good={path: versions, "z.yaml": (LastGood("a" * 40, (0,)),)})
-    change = compose_state(FleetState(), held)
+    change = composed(FleetState(), held)
     assert change.link == {f"lastgood/{blob * 40}.yaml": blob * 40 for blob in "ab"}
     assert read_state(put({}, change)) == held
     fewer = replace(held, last_good={"z.yaml": held.last_good["z.yaml"]})
-    change = compose_state(held, fewer)
+    change = composed(held, fewer)
     assert (change.link, change.remove) == ({}, (f"lastgood/{'b' * 40}.yaml",))
-    change = compose_state(fewer, FleetState())
+    change = composed(fewer, FleetState())
     assert change.remove == ("faults.yaml", f"lastgood/{'a' * 40}.yaml")
 
 
 def test_two_bindings_to_one_cluster_are_never_written() -> None:
     twice = record("web", binding(WEB, "eu-1"), binding(WEB, "eu-1"))
     with pytest.raises(ValueError, match="two bindings to one cluster"):
-        compose_state(FleetState(), FleetState(placements={WEB: twice}))
+        composed(FleetState(), FleetState(placements={WEB: twice}))
 
 
 def test_two_versions_of_one_file_in_a_snapshot_lie_side_by_side() -> None:

@@ -21,14 +21,13 @@ from gitfleet.state import (
     StateReader,
     Unusable,
     assemble_state,
-    compose_state,
     parse_state_file,
     read_state,
     table,
     wanted_files,
 )
 from gitfleet.state.file_kinds import own_file
-from tests.state.builders import COMMIT, T0, TreeSource, blob_of, condition, put, small_fleet
+from tests.state.builders import COMMIT, T0, TreeSource, blob_of, composed, condition, put, small_fleet
 
 
 @document("spec", identify=lambda value: ("v1", "Drill" if value.key.namespace else "ClusterDrill"))
@@ -75,13 +74,13 @@ def fleet(drills: Mapping[NamespacedName, Drill]) -> WiderState:
 
 def tree() -> dict[str, StateFile]:
     """The branch that holds it."""
-    return put({}, compose_state(WiderState(), fleet(DRILLS), now=T0))
+    return put({}, composed(WiderState(), fleet(DRILLS), now=T0))
 
 
 def test_it_is_written_beside_the_others_and_read_back() -> None:
     files = tree()
 
-    assert files.keys() - put({}, compose_state(WiderState(), fleet({}), now=T0)).keys() == {
+    assert files.keys() - put({}, composed(WiderState(), fleet({}), now=T0)).keys() == {
         "drills/all.yaml",
         "drills/team-a/office.yaml",
     }
@@ -90,13 +89,13 @@ def test_it_is_written_beside_the_others_and_read_back() -> None:
 
 
 def test_nothing_is_written_when_nothing_changed() -> None:
-    assert compose_state(read_state(tree()), fleet(DRILLS), now=T0).empty
+    assert composed(read_state(tree()), fleet(DRILLS), now=T0).empty
 
 
 def test_a_changed_one_is_rewritten_and_one_that_ends_is_removed() -> None:
     changed = replace(DRILLS[OFFICE], conditions=(condition("Started"),))
 
-    change = compose_state(fleet(DRILLS), fleet({OFFICE: changed}), now=T0)
+    change = composed(fleet(DRILLS), fleet({OFFICE: changed}), now=T0)
 
     assert change.write.keys() == {"fleet.yaml", "drills/team-a/office.yaml"}
     assert change.remove == ("drills/all.yaml",)
@@ -119,7 +118,7 @@ def test_an_unreadable_one_is_set_aside_and_written_again_if_it_is_rebuilt(
     read = assemble_state(listing, parsed, Unusable(commit=COMMIT, files={path: "it is broken"}))
     assert read == fleet({ALL: DRILLS[ALL]})
 
-    change = compose_state(read, fleet(drills), now=T0)
+    change = composed(read, fleet(drills), now=T0)
 
     assert change.remove == (path,)
     assert [name for name in change.write if name.startswith("drills/")] == wanted
@@ -131,7 +130,7 @@ def test_one_that_another_version_holds_for_is_written_again_as_that() -> None:
     damage = replace(fleet(DRILLS).damage, files={path: "it is broken"}, restored={path: COMMIT})
     before = replace(fleet(DRILLS), damage=damage)
 
-    change = compose_state(before, replace(before, damage=replace(damage, files={}, restored={})), now=T0)
+    change = composed(before, replace(before, damage=replace(damage, files={}, restored={})), now=T0)
 
     assert change.remove == (path,)
     assert path in change.write
@@ -142,7 +141,7 @@ def test_one_that_cannot_be_written_stays_as_it_was_and_the_others_are_written()
     bad = NamespacedName("", "../x")
     failures = Failures()
 
-    change = compose_state(WiderState(), fleet({**DRILLS, bad: Drill(key=bad, floors=1)}), now=T0, failures=failures)
+    change = composed(WiderState(), fleet({**DRILLS, bad: Drill(key=bad, floors=1)}), now=T0, failures=failures)
 
     assert [failure.subject for failure in failures.found] == [Subject("ClusterDrill", "../x")]
     assert change.state == fleet(DRILLS)

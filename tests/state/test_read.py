@@ -12,7 +12,6 @@ from gitfleet.model.state import FleetState
 from gitfleet.state import (
     StateFile,
     assemble_state,
-    compose_state,
     is_state_file,
     parse_state_file,
     parse_to_cache,
@@ -20,12 +19,12 @@ from gitfleet.state import (
     wanted_files,
 )
 from gitfleet.state.placement_records import BindingsFile
-from tests.state.builders import COMMIT, T0, blob_of, put, small_fleet
+from tests.state.builders import COMMIT, T0, blob_of, composed, put, small_fleet
 
 
 def tree() -> dict[str, StateFile]:
     """The small fleet's branch."""
-    return put({}, compose_state(FleetState(), small_fleet(), now=T0))
+    return put({}, composed(FleetState(), small_fleet(), now=T0))
 
 
 def edited(path: str, old: str, new: str) -> dict[str, StateFile]:

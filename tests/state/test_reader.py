@@ -12,8 +12,8 @@ from gitfleet.api.bindings import binding_name
 from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput
 from gitfleet.model.state import FleetState
-from gitfleet.state import StateFile, StateReader, compose_state, summary_of
-from tests.state.builders import COMMIT, TreeSource, binding, blob_of, put, reader_of, record, small_fleet
+from gitfleet.state import StateFile, StateReader, summary_of
+from tests.state.builders import COMMIT, TreeSource, binding, blob_of, composed, put, reader_of, record, small_fleet
 
 WEB = PlacementKey("", "web")
 CART = PlacementKey("shop", "cart")
@@ -30,7 +30,7 @@ def fleet() -> FleetState:
 
 def opened(state: FleetState | None = None) -> tuple[StateReader, TreeSource]:
     """A reader of a fleet's branch, and its source."""
-    source = TreeSource(put({}, compose_state(FleetState(), state or fleet())))
+    source = TreeSource(put({}, composed(FleetState(), state or fleet())))
     return StateReader(source, COMMIT), source
 
 
@@ -141,7 +141,7 @@ def test_many_threads_read_the_same() -> None:
 @pytest.mark.parametrize("path", ["bindings/web/all.yaml", "placements/web.yaml", "clusters/eu-1.yaml", "fleet.yaml"])
 @pytest.mark.parametrize("content", [b"{", b"a: 1\n", b"\x00"])
 def test_a_reader_that_warns_shows_what_can_be_read(path: str, content: bytes) -> None:
-    files = {**put({}, compose_state(FleetState(), fleet())), path: StateFile(blob_of(content), content)}
+    files = {**put({}, composed(FleetState(), fleet())), path: StateFile(blob_of(content), content)}
     said: list[str] = []
     reader = StateReader(TreeSource(files), COMMIT, said.append)
 

@@ -12,10 +12,10 @@ from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.state import compose_state, document_paths, is_state_file, read_state
+from gitfleet.state import document_paths, is_state_file, read_state
 from gitfleet.state.paths import is_rendered
 from tests.profiles import examples
-from tests.state.builders import T0, blob_of, put
+from tests.state.builders import T0, blob_of, composed, put
 from tests.state.fleets import fleets
 
 # A whole fleet is costly to draw; a few wide examples find what many narrow ones would.
@@ -48,15 +48,15 @@ def as_read(state: FleetState) -> FleetState:
 @_few
 @given(fleets())
 def test_a_state_is_read_back_as_it_was_written(state: FleetState) -> None:
-    change = compose_state(FleetState(), state, now=T0)
+    change = composed(FleetState(), state, now=T0)
     tree = put({}, change)
 
     assert read_state(tree) == as_read(state)
     # A fresh process, and the one that wrote, see nothing to do.
-    assert compose_state(read_state(tree), as_read(state), now=T0 + timedelta(1)).empty
-    assert compose_state(state, as_read(state), now=T0 + timedelta(1)).empty
+    assert composed(read_state(tree), as_read(state), now=T0 + timedelta(1)).empty
+    assert composed(state, as_read(state), now=T0 + timedelta(1)).empty
     # What was read can be written again, from nothing but the blobs that the repository has.
-    again = put({}, compose_state(FleetState(), read_state(tree), now=T0))
+    again = put({}, composed(FleetState(), read_state(tree), now=T0))
     assert {path: file.blob for path, file in again.items()} == {path: file.blob for path, file in tree.items()}
 
 
@@ -65,10 +65,10 @@ def test_a_state_is_read_back_as_it_was_written(state: FleetState) -> None:
 def test_going_from_state_to_state_leaves_the_same_tree_as_starting_there(
     first: FleetState, second: FleetState
 ) -> None:
-    tree = put(put({}, compose_state(FleetState(), first, now=T0)), compose_state(first, second, now=T0))
+    tree = put(put({}, composed(FleetState(), first, now=T0)), composed(first, second, now=T0))
 
     assert read_state(tree) == as_read(second)
-    straight = put({}, compose_state(FleetState(), second, now=T0))
+    straight = put({}, composed(FleetState(), second, now=T0))
     if second != FleetState():
         assert tree == straight
 
@@ -78,7 +78,7 @@ def test_going_from_state_to_state_leaves_the_same_tree_as_starting_there(
 def test_every_written_file_says_the_same_to_other_yaml_readers(state: FleetState) -> None:
     """PyYAML reads YAML 1.1, mostly as kubectl does; whatever is a text for one must be a text for the other."""
     assume(state != FleetState())
-    written = compose_state(FleetState(), state, now=T0).write
+    written = composed(FleetState(), state, now=T0).write
     read = [content for path, content in written.items() if is_state_file(path)]
     assert read
     for content in read:
@@ -91,7 +91,7 @@ def test_every_written_file_says_the_same_to_other_yaml_readers(state: FleetStat
 def test_every_document_of_a_snapshot_lies_where_the_snapshot_says(state: FleetState) -> None:
     snapshots = [one for record in state.placements.values() for one in record.resource_snapshots if one.documents]
     assume(snapshots)
-    change = compose_state(FleetState(), state)
+    change = composed(FleetState(), state)
     for snapshot in snapshots:
         for ref, path in zip(snapshot.documents, document_paths(snapshot), strict=True):
             assert (path in change.write) if is_rendered(ref) else (change.link[path] == ref.blob)

@@ -6,8 +6,7 @@ import shutil
 from pathlib import Path
 
 from gitfleet.model.state import FleetState
-from gitfleet.state import compose_state
-from tests.state.builders import T0, small_fleet
+from tests.state.builders import T0, composed, small_fleet
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -15,7 +14,7 @@ GOLDEN = Path(__file__).parent / "golden"
 def main() -> None:
     """Replace the tree."""
     shutil.rmtree(GOLDEN, ignore_errors=True)
-    for path, content in compose_state(FleetState(), small_fleet(), now=T0, version="0.1.0").write.items():
+    for path, content in composed(FleetState(), small_fleet(), now=T0, version="0.1.0").write.items():
         (GOLDEN / path).parent.mkdir(parents=True, exist_ok=True)
         (GOLDEN / path).write_bytes(content)
 

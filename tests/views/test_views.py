@@ -23,10 +23,10 @@ from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.state import FleetState
 from gitfleet.rollout import evict_nothing
-from gitfleet.state import StateReader, compose_state
+from gitfleet.state import StateReader
 from gitfleet.state.shapes.placements import read_placement
 from gitfleet.views import age, describe_lines, kinds, objects_of, shown_object, table_of
-from tests.state.builders import COMMIT, T0, TreeSource, binding, put, reader_of, record, small_fleet
+from tests.state.builders import COMMIT, T0, TreeSource, binding, composed, put, reader_of, record, small_fleet
 
 WEB = PlacementKey("", "web")
 CART = PlacementKey("shop", "cart")
@@ -197,7 +197,7 @@ def test_one_object_is_read_from_its_own_file(kind: str, name: str, files: list[
     """Beside the fleet stand placements, clusters and bindings of similar names."""
     base = fleet()
     others = {key: record(key.name, binding(key, "eu-1"), namespace=key.namespace) for key in SIMILAR}
-    source = TreeSource(put({}, compose_state(FleetState(), replace(base, placements={**base.placements, **others}))))
+    source = TreeSource(put({}, composed(FleetState(), replace(base, placements={**base.placements, **others}))))
     reader = StateReader(source, COMMIT)
 
     [row] = table_of(kind, reader, name, now=NOW).rows
@@ -221,7 +221,7 @@ def test_one_object_is_read_from_its_own_file(kind: str, name: str, files: list[
     ],
 )  # fmt: skip
 def test_a_list_reads_the_files_of_its_own_kind(kind: str, folders: set[str]) -> None:
-    source = TreeSource(put({}, compose_state(FleetState(), fleet())))
+    source = TreeSource(put({}, composed(FleetState(), fleet())))
 
     assert table_of(kind, StateReader(source, COMMIT), now=NOW, wide=True).rows
     assert {re.sub(r"^((snapshots/)?[a-z]+).*", r"\1", path) for path in source.read} == folders
