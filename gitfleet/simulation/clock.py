@@ -10,7 +10,7 @@ DEFAULT_START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class ManualClock:
-    """The Clock port in memory: `now` and `monotonic` move only by `advance` and `move_to`, and never back."""
+    """The Clock port in memory: `now` and `monotonic` move only by `advance`, and never back."""
 
     def __init__(self, start: datetime = DEFAULT_START) -> None:
         """Begin at `start`; ValueError when it has no time zone."""
@@ -33,7 +33,3 @@ class ManualClock:
             raise ValueError("time does not go back")
         self._now += timedelta(seconds=seconds)
         return self._now
-
-    def move_to(self, moment: datetime) -> datetime:
-        """Go forward to `moment`; ValueError when that is back in time."""
-        return self.advance((moment - self._now).total_seconds())

@@ -71,7 +71,7 @@ Listener: TypeAlias = Callable[[ClusterEvent], None]
 
 
 class SimulatedCluster:
-    """Transport in memory. Its faults: `reachable`, `silent_because`, `fail_next`, `crash_after`, `mutate`, rules."""
+    """Transport in memory. Its faults: `reachable`, `silent_because`, `failing`, `crash`, `mutate`, rules."""
 
     def __init__(
         self,
@@ -93,9 +93,10 @@ class SimulatedCluster:
         self._clock = clock
         self._rules = tuple(rules)
         self._labels: Mapping[str, str] = dict(labels or {})
-        self._crash = crash or CrashPoint()
+        self.crash = crash or CrashPoint()
         self._listener = listener
-        self._failing = 0
+        self.failing = 0
+        """So many of the next requests that would change something fail in a way that may pass (status 500)."""
         self._lock = RLock()
         self._server = MemoryServer(name)
         self._server.found(clock.now())
@@ -116,24 +117,16 @@ class SimulatedCluster:
         with self._lock:
             if request.method == "GET":
                 return respond(self._server, request, self._reached())
-            self._crash.before_operation()
+            self.crash.before_operation()
             try:
                 return self._change(request)
             finally:
-                self._crash.after_operation()
+                self.crash.after_operation()
 
     def close(self) -> None:
         """There is no connection to let go."""
 
     # Faults and questions, for scenarios and tests
-
-    def fail_next(self, count: int) -> None:
-        """Let the next `count` requests that would change something fail in a way that may pass (status 500)."""
-        self._failing = count
-
-    def crash_after(self, operations: int | None) -> None:
-        """Let the process die once that many more operations are done here (0: before the next); None takes it back."""
-        self._crash.arm(operations)
 
     def mutate(self, key: ObjectKey, patch: Sequence[JsonObject]) -> LiveObject:
         """Change an object by hand, reachable or not: a JSON patch under the manager kubectl-edit. BadInput."""
@@ -228,8 +221,8 @@ class SimulatedCluster:
     def _change(self, request: Request) -> Response:
         now = self._reached()
         target = target_of(self._server, request.path)
-        if self._failing > 0:
-            self._failing -= 1
+        if self.failing > 0:
+            self.failing -= 1
             why = Refused(500, "InternalError", "Internal error occurred: the scenario lets this request fail")
             response = Response(500, why.body)
         else:

@@ -39,7 +39,7 @@ class SimulatedFleet:
         self._clock = clock
         self._rules = tuple(rules)
         self._listener = listener
-        self._crash = CrashPoint()
+        self.crash = CrashPoint()
         self._clusters: dict[str, SimulatedCluster] = {}
         self._lock = Lock()
         self.descriptions = 0
@@ -56,18 +56,10 @@ class SimulatedFleet:
             found = self._clusters.get(name)
             if found is None:
                 found = SimulatedCluster(
-                    name, self._clock, rules=self._rules, listener=self._listener, crash=self._crash
+                    name, self._clock, rules=self._rules, listener=self._listener, crash=self.crash
                 )
                 self._clusters[name] = found
             return found
-
-    def crash_after(self, operations: int | None) -> None:
-        """Let the process die once that many more operations are done on the whole fleet; None takes it back."""
-        self._crash.arm(operations)
-
-    def switch(self, cluster: str, *, reachable: bool) -> None:
-        """Let a cluster's API server go away or come back."""
-        self.cluster(cluster).reachable = reachable
 
     def next_change(self) -> datetime | None:
         """When something on any cluster changes by itself next; None when nothing will."""

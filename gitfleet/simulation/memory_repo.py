@@ -52,8 +52,9 @@ class MemoryRepo:
         self._blobs: dict[str, bytes] = {}
         self._commits: dict[str, MemoryCommit] = {}
         self._branches: dict[str, str] = {}
-        self._next_commit_faults: list[GitfleetError] = []
-        self._next_fetch_faults: list[GitfleetError] = []
+        self.commit_faults: list[GitfleetError] = []
+        self.fetch_faults: list[GitfleetError] = []
+        """What the next commits and fetches raise, one each."""
         self._lock = threading.RLock()
         self._racing = False
 
@@ -61,8 +62,8 @@ class MemoryRepo:
 
     def fetch(self, branches: Collection[str] | None = None) -> Mapping[str, str]:
         """`{branch: commit id}`; raises what `fail_next_fetch` was given."""
-        if self._next_fetch_faults:
-            raise self._next_fetch_faults.pop(0)
+        if self.fetch_faults:
+            raise self.fetch_faults.pop(0)
         with self._lock:
             return dict(sorted(self._branches.items()))
 
@@ -119,8 +120,8 @@ class MemoryRepo:
     def commit(self, change: BranchChange) -> str:
         """Put a change on a branch that is at `expected`; LostRace, BadInput, or what `fail_next_commit` was given."""
         _check(change)
-        if self._next_commit_faults:
-            raise self._next_commit_faults.pop(0)
+        if self.commit_faults:
+            raise self.commit_faults.pop(0)
         if self.before_commit is not None and not self._racing:
             self._racing = True
             try:
@@ -143,8 +144,8 @@ class MemoryRepo:
 
     def remove_branch(self, branch: str, expected: str) -> None:
         """Remove a branch that is at `expected`; LostRace, or what `fail_next_commit` was given."""
-        if self._next_commit_faults:
-            raise self._next_commit_faults.pop(0)
+        if self.commit_faults:
+            raise self.commit_faults.pop(0)
         with self._lock:
             if self._branches.get(branch) != expected:
                 raise LostRace(f"The branch {branch} of memory was moved by somebody else first.")
@@ -247,14 +248,6 @@ class MemoryRepo:
             commits.append(self._commits[oid])
             oid = self._commits[oid].parent
         return tuple(commits)
-
-    def fail_next_commit(self, error: GitfleetError) -> None:
-        """Raise this instead of making the next commit; called twice, the next two fail."""
-        self._next_commit_faults.append(error)
-
-    def fail_next_fetch(self, error: GitfleetError) -> None:
-        """Raise this at the next fetch; called twice, the next two fail."""
-        self._next_fetch_faults.append(error)
 
     def _commit(self, oid: str) -> MemoryCommit:
         if names.check_object_id(oid) not in self._commits:

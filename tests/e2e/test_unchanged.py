@@ -52,7 +52,7 @@ def deletion(duel: Duel) -> None:
 
 
 def silence(duel: Duel) -> None:
-    duel.fleet.switch("c1", reachable=False)
+    duel.fleet.cluster("c1").reachable = False
 
 
 def new_commit(duel: Duel) -> None:

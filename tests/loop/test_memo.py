@@ -65,7 +65,7 @@ CHANGES: dict[str, Callable[[World], object]] = {
     "a placement that goes": lambda w: w.commit(remove=[SHOP]),
     "labels of a cluster": lambda w: w.commit(member_cluster("c1", labels={"region": "us"})),
     "a cluster that leaves": lambda w: w.commit(remove=[member_cluster("c1")]),
-    "a cluster that falls silent": lambda w: w.fleet.switch("c1", reachable=False),
+    "a cluster that falls silent": lambda w: w.silence("c1"),
 }
 
 

@@ -198,12 +198,12 @@ def test_a_taint_that_goes_lets_a_cluster_in() -> None:
 
 def test_a_cluster_that_answers_again_has_become_eligible() -> None:
     world = a_world()
-    world.fleet.switch("us-1", reachable=False)
+    world.fleet.cluster("us-1").reachable = False
     world.rest()
     world.advance(minutes=10)
     world.commit(*place_role("late"))
     world.rest()
-    world.fleet.switch("us-1", reachable=True)
+    world.fleet.cluster("us-1").reachable = True
     assert moves(plan(world))["late"] == {"leave": [], "join": ["us-1"], "because": "us-1 has become eligible"}
 
 

@@ -76,7 +76,7 @@ class History:
             name = self._silent_at[1]
             if self.world.fleet.cluster(name).reachable:
                 self.invariants.just_silent.add(name)
-                self.world.fleet.switch(name, reachable=False)
+                self.world.fleet.cluster(name).reachable = False
             self._silent_at = None
         self.invariants.by_gitfleet(step == "intent published")
         if self._killed_at is not None:
@@ -181,7 +181,7 @@ class History:
             self.reconcile()
             coming = world.fleet.next_change()
             if coming is not None and dice.random() < 0.7:
-                world.clock.move_to(max(coming, world.clock.now()))
+                world.move_to(max(coming, world.clock.now()))
             else:
                 world.advance(seconds=dice.choice((0, 1, 5, 5, 60, 400, 4000)))
 
@@ -360,7 +360,7 @@ class History:
     def _unreachable(self) -> None:
         name = self._some_cluster()
         self.log.append(f"{self.world.clock.now():%H:%M:%S} {name} is silent")
-        self.world.fleet.switch(name, reachable=False)
+        self.world.fleet.cluster(name).reachable = False
 
     def _silent_between(self) -> None:
         name, step = self._some_cluster(), self.dice.choice(("gathered", "decided", "intent published"))
@@ -369,7 +369,7 @@ class History:
 
     def _reachable(self) -> None:
         for name in sorted(self.world.fleet.clusters):
-            self.world.fleet.switch(name, reachable=True)
+            self.world.fleet.cluster(name).reachable = True
         self.log.append("all clusters answer")
 
     def _refuse(self) -> None:
@@ -383,7 +383,7 @@ class History:
         if self.dice.random() < 0.5:
             self._killed_at = self.dice.randint(0, 9)
         else:
-            self.world.fleet.crash_after(self.dice.randint(0, 6))
+            self.world.fleet.crash.arm(self.dice.randint(0, 6))
 
     def _second_process(self) -> None:
         self.log.append("a second process")
@@ -408,7 +408,7 @@ class History:
         self._reachable()
         for name in sorted(self.world.fleet.clusters):
             self.world.fleet.cluster(name).behave((BAD, self.slow))
-        self.world.fleet.crash_after(None)
+        self.world.fleet.crash.arm(None)
         self._killed_at = self._other_at = self._silent_at = None
         self.written.overrides = {space: (zone, n or 1) for space, (zone, n) in self.written.overrides.items()}
         self.written.broken = None

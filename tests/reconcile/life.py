@@ -67,7 +67,7 @@ class Telling:
             nexts = [m for m in (result.wake_at, self.world.fleet.next_change()) if m and m > self.world.clock.now()]
             if not nexts:
                 break
-            self.world.clock.move_to(min(nexts))
+            self.world.move_to(min(nexts))
         standing = list(self._standing())
         yield from (line for line in standing if line not in self._stood)
         self._stood = standing

@@ -117,7 +117,7 @@ def test_a_cluster_that_leaves_is_no_longer_counted_on() -> None:
     world.commit(*members("a"), *payload, placed)
     world.settle()
     world.commit(builders.config_map("web", "settings", {"a": "1"}))
-    world.fleet.crash_after(1)
+    world.fleet.crash.arm(1)
     world.reconcile()  # three are asked to change, one did, and its report is lost
     assert world.crashes == 1
     (changed,) = {h.cluster for h in world.happenings if h.key.name == "settings"}
@@ -143,7 +143,7 @@ def test_a_report_that_was_lost_long_ago_is_no_failure() -> None:
     world.settle()
     for name in ("c1", "c2"):
         world.fleet.cluster(name).delete_by_hand(ObjectKey("", "v1", "ConfigMap", "web", "settings"))
-    world.fleet.crash_after(2)
+    world.fleet.crash.arm(2)
     world.reconcile()
     assert world.crashes == 1
     world.advance(hours=1)

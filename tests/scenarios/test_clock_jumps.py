@@ -146,7 +146,7 @@ def test_a_silent_cluster_is_left_out(jump: timedelta, restarts: bool) -> None:
     played = jumping_world(settings("1"))
     world = played.world
     world.advance(hours=1)
-    world.fleet.switch("c2", reachable=False)
+    world.fleet.cluster("c2").reachable = False
     world.rest()
     world.advance(minutes=1)
     played.jump(jump, restarts=restarts)
@@ -161,7 +161,7 @@ def test_a_silent_cluster_gets_nothing_new(jump: timedelta, restarts: bool) -> N
     """The scheduler's own limit of five minutes: a heartbeat in the future is none that was just received."""
     played = jumping_world(settings("1"))
     world = played.world
-    world.fleet.switch("c1", reachable=False)
+    world.fleet.cluster("c1").reachable = False
     world.rest()
     played.jump(jump, restarts=restarts)
     world.advance(minutes=6)
@@ -179,7 +179,7 @@ def test_a_cluster_that_leaves_and_does_not_answer_is_released(jump: timedelta, 
     played = jumping_world(settings("1"))
     world = played.world
     world.advance(hours=1)
-    world.fleet.switch("c3", reachable=False)
+    world.fleet.cluster("c3").reachable = False
     world.commit(remove=[member("c3")])
     world.rest()
     assert "c3" in world.state().clusters

@@ -214,7 +214,7 @@ def test_a_crash_after_any_operation_changes_nothing_in_the_end(situation: Calla
         world = prepared(situation)
         if situation not in RELEASING:
             world.mourn = partial(assert_all_is_owned, world)
-        world.fleet.crash_after(after)
+        world.fleet.crash.arm(after)
         world.settle()
         assert world.crashes == (1 if operations else 0)
         assert end_of(world) == wanted, f"killed after {after} operations"
@@ -226,12 +226,12 @@ def test_crashing_again_and_again_still_gets_there(situation: Callable[[World], 
     wanted, _, operations = undisturbed(situation)
     world = prepared(situation)
     for _ in range(3 * operations + 3):
-        world.fleet.crash_after(1)
+        world.fleet.crash.arm(1)
         world.reconcile()
         next_change = world.fleet.next_change()
         if next_change is not None:
-            world.clock.move_to(next_change)
-    world.fleet.crash_after(None)
+            world.move_to(next_change)
+    world.fleet.crash.arm(None)
     world.restart()
     world.settle()
     assert end_of(world) == wanted
@@ -259,7 +259,7 @@ def test_no_budget_is_broken_by_a_crash(step: str) -> None:
         world.reconcile()
         change = world.fleet.next_change()
         if change is not None:
-            world.clock.move_to(change)
+            world.move_to(change)
     world.settle()
     assert most == 1
     assert [world.image(name) for name in NAMES] == ["web:2"] * 3

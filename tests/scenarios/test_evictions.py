@@ -283,7 +283,7 @@ def test_an_eviction_carries_out_a_removal_that_is_held() -> None:
 def test_a_silent_cluster_is_given_up_and_cleared_when_it_answers() -> None:
     world = settled(builders.pick_n(3))
     picked = running(world)
-    world.fleet.switch(picked[0], reachable=False)
+    world.fleet.cluster(picked[0]).reachable = False
     world.rest()
     evict(world, picked[0])
     world.commit(builders.member_cluster(picked[0], taints=[MAINTENANCE]))
@@ -293,7 +293,7 @@ def test_a_silent_cluster_is_given_up_and_cleared_when_it_answers() -> None:
     world.commit(remove=[builders.eviction(f"drain-{picked[0]}", "web", picked[0])])
     world.settle(limit=timedelta(minutes=20))
     assert world.bindings("web")[picked[0]].deleting is not None, "the removal is not taken back with the file"
-    world.fleet.switch(picked[0], reachable=True)
+    world.fleet.cluster(picked[0]).reachable = True
     world.settle(limit=timedelta(minutes=20))
     assert len(running(world)) == 3
     assert picked[0] not in world.bindings("web")

@@ -38,7 +38,7 @@ def world_at(time: str, *names: str, rule: ClusterRule = QUICK, **scope: Any) ->
     world = World(rules=(rule,), clock=ManualClock(utc("2026-11-20 10:00")))
     world.commit(config(**scope), *members(*(names or ("c1", "c2", "c3"))), *web("web:1"))
     world.settle()
-    world.clock.move_to(utc(f"2026-11-20 {time}"))
+    world.move_to(utc(f"2026-11-20 {time}"))
     return world
 
 
@@ -79,7 +79,7 @@ def test_a_window_that_opens_in_a_rollout_lets_what_is_under_way_finish() -> Non
     world.rest()
     assert rolled_out(world) == {"c1": "web:2", "c2": "web:1", "c3": "web:1"}
     assert world.bindings("web")["c1"].applied_snapshot != world.bindings("web")["c2"].applied_snapshot
-    world.clock.move_to(utc("2026-11-20 17:05"))
+    world.move_to(utc("2026-11-20 17:05"))
     assert world.rest() == utc("2026-11-20 19:00")
     assert rolled_out(world) == {"c1": "web:2", "c2": "web:1", "c3": "web:1"}
     found = find_condition(world.bindings("web")["c1"].conditions, "Available")
@@ -139,7 +139,7 @@ def test_an_eviction_waits_for_the_end_of_a_window() -> None:
     assert (view.name, view.eviction.placement_name, view.eviction.cluster_name) == ("ill", "web", "c2")
     assert (view.valid, view.executed, view.message) == ("", "", WAITS)
     assert world.image("c2") == "web:1"
-    world.clock.move_to(utc("2026-11-20 19:00"))
+    world.move_to(utc("2026-11-20 19:00"))
     world.rest()
     assert world.state().evictions["ill"].was_executed
     assert world.state().faults == ()
@@ -173,7 +173,7 @@ def external(time: str, *stages: dict[str, Any], policy: dict[str, Any] | None =
     placed = web("web:1", strategy=EXTERNAL, policy=policy)
     world.commit(config(**scope), *clusters, *placed, builders.staged_strategy("all", *stages))
     world.settle()
-    world.clock.move_to(utc(f"2026-11-20 {time}"))
+    world.move_to(utc(f"2026-11-20 {time}"))
     world.commit(builders.staged_run("go", placement="web", strategy="all"))
     return world
 
@@ -218,7 +218,7 @@ def test_a_window_that_opens_in_a_stage_holds_its_next_clusters() -> None:
     world = external("16:59", builders.stage("all"))
     world.rest()
     assert rolled_out(world)["a1"] == "web:1"
-    world.clock.move_to(utc("2026-11-20 17:00"))
+    world.move_to(utc("2026-11-20 17:00"))
     world.settle(timedelta(hours=1))
     assert clusters_of(world, "go", "all") == {"a1": "ClusterUpdatingSucceeded", "a2": "", "b1": "", "b2": ""}
     world.settle(timedelta(hours=3))
@@ -239,7 +239,7 @@ def test_an_approval_counts_in_a_window_and_the_stage_says_what_it_waits_for_the
 def test_what_a_run_takes_away_waits_too() -> None:
     world = external("12:00", builders.stage("all"), policy=FIXED)
     world.settle(timedelta(hours=1))
-    world.clock.move_to(utc("2026-11-20 17:30"))
+    world.move_to(utc("2026-11-20 17:30"))
     gone = builders.pick_fixed("a1", "a2", "b1")
     world.commit(
         builders.placement("web", strategy=EXTERNAL, policy=gone),
@@ -255,7 +255,7 @@ def test_a_run_that_is_stopped_takes_the_placement_off_no_cluster_when_the_windo
     world = external("16:00", *stages(), policy=FIXED, clusters={"matchLabels": {"stage": "prod"}})
     world.settle(timedelta(minutes=20))
     assert said(world, "go")[-1] == "Succeeded=True UpdateRunSucceeded"
-    world.clock.move_to(utc("2026-11-20 17:30"))
+    world.move_to(utc("2026-11-20 17:30"))
     world.commit(
         builders.placement("web", strategy=EXTERNAL, policy=builders.pick_fixed("a1")),
         builders.staged_run("next", placement="web", strategy="all"),
@@ -316,12 +316,12 @@ def test_what_expires_is_said_though_nothing_else_happens() -> None:
         builders.freeze("friday", UNTIL), builders.freeze_override("now", "2026-11-20T14:00:00Z", freezes=["friday"])
     )
     for at, over in (("13:59:59", []), ("14:00", ["FreezeOverride/now"])):
-        world.clock.move_to(utc(f"2026-11-20 {at}"))
+        world.move_to(utc(f"2026-11-20 {at}"))
         result = world.reconcile()
         assert result is not None
         assert result.settled or result.changed
         assert [fault.object for fault in world.state().faults] == over
-    world.clock.move_to(utc("2026-11-21 06:00"))
+    world.move_to(utc("2026-11-21 06:00"))
     world.reconcile()
     assert [fault.object for fault in world.state().faults] == ["Freeze/friday", "FreezeOverride/now"]
 
@@ -363,7 +363,7 @@ def test_an_override_that_has_expired_counts_for_nothing_and_says_so() -> None:
     lifted = builders.freeze_override("now", "2026-11-20T14:00:00Z", freezes=["friday"])
     world.commit(builders.freeze("friday", UNTIL), lifted)
     world.rest()
-    world.clock.move_to(utc("2026-11-20 14:00"))
+    world.move_to(utc("2026-11-20 14:00"))
     world.commit(*web("web:2"))
     assert world.rest() == utc("2026-11-21 06:00")
     assert waits(world) == {"c1": FRIDAY}
@@ -482,7 +482,7 @@ def test_a_new_freeze_that_cannot_be_read_counts_beside_the_last_good_one_of_its
     world.write({FREEZE_FILE: before or over})
     world.rest()
     world.write({FREEZE_FILE: spoil(over, builders.to_yaml(builders.freeze("autumn", UNTIL)))})
-    world.clock.move_to(utc("2026-11-20 12:00"))
+    world.move_to(utc("2026-11-20 12:00"))
     world.commit(*web("web:2"))
     world.rest()
     assert [why.partition(":")[0] for why in waits(world).values()] == [f"frozen by {FREEZE_FILE}"]
@@ -498,7 +498,7 @@ def test_a_new_freeze_that_cannot_be_read_counts_beside_the_last_good_one_of_its
 def test_the_deletion_stage_of_a_run_starts_nothing_in_a_window_and_begins_after_it() -> None:
     world = external("12:00", builders.stage("all"), clusters={"matchLabels": {"region": "us"}})
     world.settle(timedelta(hours=1))
-    world.clock.move_to(utc("2026-11-20 17:30"))
+    world.move_to(utc("2026-11-20 17:30"))
     terms = [{"labelSelector": {"matchLabels": {"region": "eu"}}}]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": terms}}
     policy = {"placementType": "PickAll", "affinity": {"clusterAffinity": required}}

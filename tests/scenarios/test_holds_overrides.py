@@ -116,7 +116,7 @@ def most_deleting(world: World) -> int:
             moment = world.fleet.next_change() or result.wake_at
             if moment is None:
                 return most
-            world.clock.move_to(moment)
+            world.move_to(moment)
 
 
 def test_the_reason_names_the_override() -> None:

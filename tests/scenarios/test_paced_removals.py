@@ -47,7 +47,7 @@ def cleared(world: World) -> list[set[str]]:
             moments = [m for m in (world.fleet.next_change(), result.wake_at) if m is not None]
             if not moments:
                 return passes
-            world.clock.move_to(min(moments))
+            world.move_to(min(moments))
 
 
 def pick_all_in(zone: str) -> dict[str, Any]:
@@ -116,12 +116,12 @@ def test_a_silent_cluster_uses_up_nothing_of_what_a_removed_placement_may_give_u
     world = settled(builders.pick_fixed(*FIRST_SIX))
     world.commit(placed(builders.pick_fixed(*FIRST_SIX), maxUnavailable=2))
     world.settle()
-    world.fleet.switch("c2", reachable=False)
+    world.fleet.cluster("c2").reachable = False
     world.settle(limit=timedelta(minutes=10))
     world.commit(remove=["placements/web.yaml"])
     assert [sorted(gone) for gone in cleared(world)] == [["c1", "c3"], ["c4", "c5"], ["c6"]]
     assert set(world.bindings("web")) == {"c2"}, "what it has is not known to be gone"
-    world.fleet.switch("c2", reachable=True)
+    world.fleet.cluster("c2").reachable = True
     assert cleared(world) == [{"c2"}]
     assert not world.bindings("web")
 

@@ -332,7 +332,7 @@ def test_an_override_that_cannot_be_applied_blocks(clusters: str) -> None:
 
 def test_what_a_silent_cluster_has_is_counted_too() -> None:
     world = settled()
-    world.fleet.switch("c2", reachable=False)
+    world.fleet.cluster("c2").reachable = False
     world.rest()
     remove_the_placement(world)
     start = len(world.happenings)
@@ -342,7 +342,7 @@ def test_what_a_silent_cluster_has_is_counted_too() -> None:
     assert {row["waitsFor"] for row in web["later"] if row["clusterName"] == "c2"} == {"cluster"}
     assert {row["waitsFor"] for row in web["later"] if row["clusterName"] != "c2"} == {"rollout"}
     world.settle()
-    world.fleet.switch("c2", reachable=True)
+    world.fleet.cluster("c2").reachable = True
     world.settle()
     assert happened(world, start) == planned(document, "operations", "later")
 

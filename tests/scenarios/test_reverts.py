@@ -97,7 +97,7 @@ def test_after_a_finished_rollout_a_large_removal_is_held() -> None:
 
 def test_a_silent_cluster_does_not_make_a_rollout_unfinished() -> None:
     world = settled()
-    world.fleet.switch("c2", reachable=False)
+    world.fleet.cluster("c2").reachable = False
     world.commit(*ADDED)
     world.settle()
     assert added_on(world) == ["c1"]

@@ -88,7 +88,7 @@ def gives_up() -> World:
 def skips_the_silent() -> World:
     """A cluster does not answer, and the stage goes on without it."""
     world = staged(World(rules=(QUICK,)), *members("c1", "c2", "c3"))
-    world.fleet.switch("c2", reachable=False)
+    world.fleet.cluster("c2").reachable = False
     world.rest()
     world.advance(minutes=6)
     world.commit(one_stage(unreachable="Skip"), run())

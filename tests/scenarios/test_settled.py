@@ -80,7 +80,7 @@ def test_a_fleet_that_time_alone_may_change_is_not_settled() -> None:
     world.commit(builders.member_cluster("idle"))
     world.settle()
     assert last(world).settled
-    world.fleet.switch("idle", reachable=False)
+    world.fleet.cluster("idle").reachable = False
     world.rest()
     result = last(world)
     assert not result.changed and not result.waiting and not result.outcomes
@@ -121,7 +121,7 @@ def test_a_quiet_fleet_notices_a_change_of_an_object_that_it_does_not_own() -> N
 @pytest.mark.parametrize(
     "happens",
     [
-        lambda world: world.fleet.switch("c1", reachable=False),
+        lambda world: world.silence("c1"),
         lambda world: world.fleet.cluster("c1").delete_by_hand(SETTINGS),
         lambda world: world.commit(builders.member_cluster("c4")),
         lambda world: world.commit(*payload("web:2")),

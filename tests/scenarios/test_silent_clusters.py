@@ -33,7 +33,7 @@ def settled(**strategy: int | str) -> World:
 def silence(world: World, *names: str) -> None:
     """Clusters stop answering, and gitfleet notices."""
     for name in names:
-        world.fleet.switch(name, reachable=False)
+        world.fleet.cluster(name).reachable = False
     world.rest()
 
 
@@ -66,7 +66,7 @@ def test_it_is_brought_up_to_date_when_it_returns() -> None:
     silence(world, "c2")
     release(world, "web:2")
     world.settle(limit=timedelta(minutes=10))
-    world.fleet.switch("c2", reachable=True)
+    world.fleet.cluster("c2").reachable = True
     world.settle()
     assert images(world) == ["web:2"] * 4
 
@@ -101,7 +101,7 @@ def test_a_partitioned_reconciler_moves_nothing(minutes: int) -> None:
     world.settle(limit=timedelta(days=1))
     assert images(world) == ["web:1"] * 4
     for name in ("c1", "c2", "c3"):
-        world.fleet.switch(name, reachable=True)
+        world.fleet.cluster(name).reachable = True
     world.settle()
     assert images(world) == ["web:2"] * 4
 

@@ -158,11 +158,11 @@ def test_stop_holds_a_rollback_and_run_goes_on() -> None:
 def test_a_cluster_that_does_not_answer_gets_it_later_and_holds_nobody_back() -> None:
     world = world_with_old(bad_on("p2"))
     world.settle(limit=timedelta(seconds=50))
-    world.fleet.switch("c1", reachable=False)
+    world.fleet.cluster("c1").reachable = False
     world.settle()
     assert said(world, "new") == ENDED
     assert rolled_out(world) == {**OLD, "c1": "web:2"}
-    world.fleet.switch("c1", reachable=True)
+    world.fleet.cluster("c1").reachable = True
     world.advance(minutes=1)
     world.settle()
     assert rolled_out(world) == OLD
@@ -228,7 +228,7 @@ def test_a_rollback_ends_the_same_wherever_the_process_dies() -> None:
         assert (world.crashes, said(world, "new"), end_of(world)) == (1, ENDED, wanted), at
     for after in range(operations + 1):
         world = about_to_roll_back()
-        world.fleet.crash_after(after)
+        world.fleet.crash.arm(after)
         world.settle()
         assert (said(world, "new"), end_of(world)) == (ENDED, wanted), after
         assert len(world.state().quarantines) == 1, after

@@ -467,7 +467,7 @@ def test_time_in_which_no_process_lived_makes_no_cluster_stuck(fields: dict[str,
 )
 def test_a_cluster_that_does_not_answer(unreachable: str | None, reason: str, third: str | None) -> None:
     world = staged(World(rules=(QUICK,)), *members("c1", "c2", "c3"))
-    world.fleet.switch("c2", reachable=False)
+    world.fleet.cluster("c2").reachable = False
     world.rest()
     world.advance(minutes=6)
     world.commit(one_stage(**({"unreachable": unreachable} if unreachable else {})), run())
@@ -479,13 +479,13 @@ def test_a_cluster_that_does_not_answer(unreachable: str | None, reason: str, th
 def test_no_cluster_starts_while_most_do_not_answer() -> None:
     world = staged(World(rules=(QUICK,)), *members("c1", "c2", "c3"))
     for name in ("c2", "c3"):
-        world.fleet.switch(name, reachable=False)
+        world.fleet.cluster(name).reachable = False
     world.rest()
     world.commit(one_stage(), run())
     world.settle(limit=timedelta(minutes=20))
     assert rolled_out(world)["c1"] is None
     for name in ("c2", "c3"):
-        world.fleet.switch(name, reachable=True)
+        world.fleet.cluster(name).reachable = True
     world.settle()
     assert said(world, "go") == SUCCEEDED
 
@@ -632,7 +632,7 @@ def cleaning(*silent: str, **fields: Any) -> World:
     world.commit(one_stage(maxConcurrency=4), run())
     world.settle()
     for name in silent:
-        world.fleet.switch(name, reachable=False)
+        world.fleet.cluster(name).reachable = False
     shrunk = builders.placement("web", strategy=EXTERNAL, policy=builders.pick_fixed("c1", "c2"))
     world.commit(shrunk, one_stage(maxConcurrency=4, **fields), run("clean"))
     world.settle(limit=timedelta(minutes=2))
@@ -642,13 +642,13 @@ def cleaning(*silent: str, **fields: Any) -> World:
 def test_nothing_is_taken_off_while_most_clusters_do_not_answer() -> None:
     world = cleaning(approval=True)
     for name in ("c1", "c2", "c3"):
-        world.fleet.switch(name, reachable=False)
+        world.fleet.cluster(name).reachable = False
     world.rest()
     world.commit(builders.approval("clean", "all"))
     world.settle(limit=timedelta(minutes=2))
     assert [b.deleting for b in world.bindings("web").values()] == [None] * 4
     for name in ("c1", "c2", "c3"):
-        world.fleet.switch(name, reachable=True)
+        world.fleet.cluster(name).reachable = True
     world.settle()
     assert said(world, "clean") == SUCCEEDED
     assert rolled_out(world) == {"c1": "web:1", "c2": "web:1", "c3": None, "c4": None}

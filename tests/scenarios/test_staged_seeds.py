@@ -62,7 +62,7 @@ def play() -> World:
 def until(world: World, text: str) -> None:
     """Let time pass to a moment of the seed's day."""
     world.settle(limit=at(text) - world.clock.now())
-    world.clock.move_to(at(text))
+    world.move_to(at(text))
 
 
 def approve(world: World, stage: str, text: str) -> None:

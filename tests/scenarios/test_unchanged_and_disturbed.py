@@ -131,7 +131,7 @@ def test_an_object_of_somebody_else_is_never_deleted() -> None:
 
 def test_an_unreachable_cluster_keeps_its_bindings_while_others_go_on() -> None:
     world = settled()
-    world.fleet.switch("c2", reachable=False)
+    world.fleet.cluster("c2").reachable = False
     world.commit(*payload("web:2"))
     with world.nothing_deleted():
         world.settle(limit=timedelta(minutes=4))
@@ -140,7 +140,7 @@ def test_an_unreachable_cluster_keeps_its_bindings_while_others_go_on() -> None:
     assert set(bindings) == set(NAMES)
     silent = find_condition(bindings["c2"].conditions, "Available", generation=bindings["c2"].generation)
     assert silent is not None and silent.status == "Unknown" and "c2" in silent.message
-    world.fleet.switch("c2", reachable=True)
+    world.fleet.cluster("c2").reachable = True
     world.settle()
     assert [world.image(name) for name in NAMES] == ["web:2"] * 3
 
@@ -150,7 +150,7 @@ def test_a_larger_budget_lets_the_others_go_on_and_the_lost_one_catches_up() -> 
     strategy = builders.rolling_update(maxUnavailable=2)
     world.commit(*members(), *payload(), builders.placement("web", policy=builders.pick_n(3), strategy=strategy))
     world.settle()
-    world.fleet.switch("c2", reachable=False)
+    world.fleet.cluster("c2").reachable = False
     world.commit(*payload("web:2"))
     world.settle()
     assert [world.image(name) for name in NAMES] == ["web:2", "web:1", "web:2"]
@@ -160,20 +160,20 @@ def test_a_larger_budget_lets_the_others_go_on_and_the_lost_one_catches_up() -> 
     assert (
         world.state_commits() - commits <= 2
     )  # that it is unhealthy for long may be reported once, not in every reconcile
-    world.fleet.switch("c2", reachable=True)
+    world.fleet.cluster("c2").reachable = True
     world.settle()
     assert [world.image(name) for name in NAMES] == ["web:2"] * 3
 
 
 def test_a_placement_that_is_deleted_waits_for_a_silent_cluster() -> None:
     world = settled()
-    world.fleet.switch("c2", reachable=False)
+    world.fleet.cluster("c2").reachable = False
     world.commit(remove=[web()])
     world.settle()
     assert [world.image(name) for name in NAMES] == [None, "web:1", None]
     assert set(world.bindings("web")) == {"c2"}
     assert world.state().inventory.get("c2")
-    world.fleet.switch("c2", reachable=True)
+    world.fleet.cluster("c2").reachable = True
     world.settle()
     assert world.image("c2") is None and not world.state().placements and not any(world.state().inventory.values())
 
@@ -206,7 +206,7 @@ def test_a_refused_object_blocks_neither_other_objects_nor_other_clusters() -> N
 def test_a_cluster_that_fails_for_a_moment_is_tried_again() -> None:
     world = World()
     world.commit(*members(), *payload(), web())
-    world.fleet.cluster("c1").fail_next(2)
+    world.fleet.cluster("c1").failing = 2
     world.settle()
     assert [world.image(name) for name in NAMES] == ["web:1"] * 3
 
@@ -214,11 +214,11 @@ def test_a_cluster_that_fails_for_a_moment_is_tried_again() -> None:
 def test_a_remote_that_fails_for_a_moment_loses_nothing() -> None:
     world = World()
     world.commit(*members(), *payload(), web())
-    world.repo.fail_next_fetch(RetryLater("the remote does not answer"))
+    world.repo.fetch_faults.append(RetryLater("the remote does not answer"))
     with pytest.raises(RetryLater):
         world.driver.reconcile()
     for _ in range(3):
-        world.repo.fail_next_commit(RetryLater("the remote does not answer"))
+        world.repo.commit_faults.append(RetryLater("the remote does not answer"))
         with pytest.raises(RetryLater):
             world.driver.reconcile()
     world.settle()
@@ -230,7 +230,7 @@ def test_a_report_that_cannot_be_pushed_is_made_up_for() -> None:
     world = World()
     world.commit(*members(), *payload(), web())
     world.driver.checkpoint = lambda step: (
-        world.repo.fail_next_commit(RetryLater("the remote does not answer")) if step == "performed" else None
+        world.repo.commit_faults.append(RetryLater("the remote does not answer")) if step == "performed" else None
     )
     with pytest.raises(RetryLater):
         world.driver.reconcile()

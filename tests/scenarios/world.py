@@ -133,11 +133,19 @@ class World:
             moments = [m for m in (wake_at, self.fleet.next_change()) if m is not None and m > self.clock.now()]
             if not moments or min(moments) > end:
                 return
-            self.clock.move_to(min(moments))
+            self.move_to(min(moments))
 
     def advance(self, **delta: float) -> None:
         """Let time pass without a tick."""
         self.clock.advance(timedelta(**delta).total_seconds())
+
+    def move_to(self, moment: datetime) -> None:
+        """Let time pass until a moment."""
+        self.clock.advance((moment - self.clock.now()).total_seconds())
+
+    def silence(self, cluster: str) -> None:
+        """Let the API server of a cluster go away."""
+        self.fleet.cluster(cluster).reachable = False
 
     # What is to be seen
 

@@ -90,7 +90,7 @@ def test_a_crash_counts_operations_of_the_whole_fleet() -> None:
     clock = ManualClock()
     fleet = SimulatedFleet(clock)
     one, two = bench_of(fleet, "c1", clock), bench_of(fleet, "c2", clock)
-    fleet.crash_after(3)
+    fleet.crash.arm(3)
     one.have(make.namespace("a"), make.namespace("b"))
     with pytest.raises(SimulatedCrash):
         two.have(make.namespace("a"), make.namespace("b"))
@@ -103,9 +103,9 @@ def test_events_of_a_timeline() -> None:
     fleet = SimulatedFleet(clock)
     bench = bench_of(fleet, "c1", clock)
     bench.have(make.namespace("app"), make.config_map("app", "cm", {"k": "v"}))
-    fleet.switch("c1", reachable=False)
+    fleet.cluster("c1").reachable = False
     assert not bench.client.observe([]).reachable
-    fleet.switch("c1", reachable=True)
+    fleet.cluster("c1").reachable = True
     assert bench.client.observe([]).reachable
 
 
@@ -117,7 +117,7 @@ def filled(clock: ManualClock) -> SimulatedFleet:
         bench.have(make.namespace("app"), definition, make.config_map("app", "cm"), make.deployment("app", "old"))
         clock.advance(10)
         bench.have(make.deployment("app", "web"), make.an_object("example.com/v1", "Widget", "w", namespace="app"))
-    fleet.switch("c2", reachable=False)
+    fleet.cluster("c2").reachable = False
     return fleet
 
 

@@ -285,7 +285,7 @@ def test_an_unreachable_cluster_goes_on_by_itself() -> None:
 
 def test_the_next_operations_fail() -> None:
     lab = Lab()
-    lab.cluster.fail_next(2)
+    lab.cluster.failing = 2
     bodies = [make.config_map("app", f"cm-{number}") for number in range(3)]
     outcomes = lab.client.perform([lab.bench.create(body) for body in bodies])
     assert short(outcomes) == [(False, "ServerError"), (False, "ServerError"), (True, "Applied")]
@@ -297,7 +297,7 @@ def test_a_crash_leaves_what_was_done(after: int) -> None:
     lab = Lab()
     bodies = [make.config_map("app", f"cm-{number}") for number in range(3)]
     operations = [lab.bench.create(body) for body in bodies]
-    lab.cluster.crash_after(after)
+    lab.cluster.crash.arm(after)
     with pytest.raises(SimulatedCrash):
         lab.client.perform(operations)
     assert [lab.cluster.get(key_of(body)) is not None for body in bodies] == [after > number for number in range(3)]
@@ -306,8 +306,8 @@ def test_a_crash_leaves_what_was_done(after: int) -> None:
 
 def test_a_crash_that_is_taken_back() -> None:
     lab = Lab()
-    lab.cluster.crash_after(1)
-    lab.cluster.crash_after(None)
+    lab.cluster.crash.arm(1)
+    lab.cluster.crash.arm(None)
     assert lab.apply(make.config_map("app", "cm")) == (True, "Applied")
 
 

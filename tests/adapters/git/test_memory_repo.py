@@ -24,9 +24,9 @@ def test_files_are_committed_removed_and_logged() -> None:
 
 def test_faults_come_in_order_and_then_end() -> None:
     repo = MemoryRepo()
-    repo.fail_next_commit(RemoteUnreachable("one"))
-    repo.fail_next_commit(LostRace("two"))
-    repo.fail_next_fetch(RemoteUnreachable("three"))
+    repo.commit_faults.append(RemoteUnreachable("one"))
+    repo.commit_faults.append(LostRace("two"))
+    repo.fetch_faults.append(RemoteUnreachable("three"))
     with pytest.raises(RemoteUnreachable, match="one"):
         repo.commit_files("main", {"a": "1"}, WHEN)
     with pytest.raises(LostRace, match="two"):
