@@ -66,7 +66,7 @@ def plan_fleet(
     operations: list[Operation] = []
     going = frozenset(key for key, record in state.placements.items() if record.placement.deleting is not None)
     successors = Successors.of(state)
-    given_up = successors.given_up()
+    given_up = successors.given_up(failures)
     for name, observation in sorted(observations.items()):
         owned, placed = state.inventory.get(name, {}), works.get(name, ())
         if name not in state.clusters or not observation.reachable or not (owned or placed):

@@ -23,7 +23,6 @@ from gitfleet.api.pins import Pin
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.staged import DisruptionBudget
-from gitfleet.desired.crosschecks import Refusals
 from gitfleet.desired.paths import IGNORE_FILE, read_paths
 from gitfleet.desired.present import Present, any_matches
 from gitfleet.desired.readings import FileReading, ReadObject, payload_identity, read_file
@@ -128,18 +127,31 @@ class _Files:
         return item.origin.path if item is not None else ""
 
 
-def gate_refusals(objects: Iterable[ReadObject], recovery: Recovery, accepted: FleetState) -> Refusals:
-    """Edits by which a gate is for nothing that exists, while what it was for still does."""
+def gate_slips(
+    objects: Iterable[ReadObject], recovery: Recovery, accepted: FleetState
+) -> list[tuple[ReadObject, Break, ReadObject]]:
+    """Edits by which a gate is for nothing that exists, while what it was for still does, of its name as well: the
+    object, what is wrong with it, and the gate as it was."""
     items = list(objects)
-    edited = [(item, old.value) for item in items if (old := _edited(item, recovery)) is not None]
+    gates = [item for item in items if _is_gate(item.value)]
+    chosen = {item.identity for item in gates}
+    gone = (
+        [old for one, old in recovery.everything().items() if one not in chosen and _is_gate(old.value)]
+        if gates
+        else []
+    )
+    edited = [(item, old) for item in gates if (old := _before(item, recovery, gone)) is not None]
     there = _There(items, accepted) if edited else None
-    return [(item, note) for item, old in edited if there is not None for note in there.slips(item.value, old)]
+    return [(item, note, old) for item, old in edited if there for note in there.slips(item.value, old.value)]
 
 
-def _edited(item: ReadObject, recovery: Recovery) -> ReadObject | None:
-    """What a gate was before, where it may be another now."""
-    old = recovery.previous(item.identity) if isinstance(item.value, Freeze | Pin | Quarantine | FleetConfig) else None
-    return old if old is not None and type(old.value) is type(item.value) and _is_gate(old.value) else None
+def _before(item: ReadObject, recovery: Recovery, gone: Collection[ReadObject]) -> ReadObject | None:
+    """What a gate was before, where it may be another now: under its name, or the only one of its kind that is gone."""
+    old = recovery.previous(item.identity)
+    if old is not None:
+        return old if type(old.value) is type(item.value) and _is_gate(old.value) else None
+    same = [one for one in gone if type(one.value) is type(item.value)]
+    return same[0] if len(same) == 1 else None
 
 
 class _There(Present):
@@ -167,6 +179,9 @@ class _There(Present):
                 if not notes and str(old.placement) in self.placements and self._has(old) and not self._has(new):
                     hint = "copy it from the snapshot, or delete the file to end it"
                     yield ("spec", "digest"), f"is the digest of no snapshot of {new.placement}, {_STAYS}; {hint}"
+            case DisruptionBudget(), DisruptionBudget():
+                if notes := list(self._of_placement(PlacementKey("", new.name), PlacementKey("", old.name))):
+                    yield ("metadata", "name"), notes[0][1]
             case _:
                 return
 

@@ -24,7 +24,7 @@ from gitfleet.desired.crosschecks import (
     scopes_of,
     update_refusals,
 )
-from gitfleet.desired.gates import gate_refusals, hidden_gates
+from gitfleet.desired.gates import gate_slips, hidden_gates
 from gitfleet.desired.gathering import Gathered, gather
 from gitfleet.desired.hidden import Hidden
 from gitfleet.desired.kind_rules import (
@@ -89,8 +89,7 @@ def read_desired(request: DesiredRequest) -> Desired:
     _refuse_payload(pool, gathered)
     _refuse_unconnected(pool)
     scopes = scopes_of(pool.chosen.values())
-    # Where an object goes back to its last good version, another one may not fit beside it any more.
-    for _ in range(2):
+    for _ in range(2):  # where an object goes back to its last good version, another one may not fit beside it
         refused = scope_refusals(pool.chosen.values(), scopes)
         refused += override_refusals(pool.chosen.values(), request.accepted.overrides)
         refused += selector_refusals(pool.chosen.values(), _known_kinds(pool), request.accepted)
@@ -99,9 +98,12 @@ def read_desired(request: DesiredRequest) -> Desired:
             break
         _refuse(pool, refused)
     _keep_replaced(pool, gathered)
-    _refuse(pool, gate_refusals(pool.chosen.values(), pool.recovery, request.accepted))
-    _refuse(pool, pin_refusals(pool.chosen.values(), pool.recovery, request.changed))
-    _refuse(pool, config_refusals(pool.chosen.values()))
+    items = pool.chosen.values()
+    slips = gate_slips(items, pool.recovery, request.accepted)
+    _refuse(pool, [(item, note) for item, note, _ in slips])
+    for item, _, gate in slips:
+        _keep(pool, gate, item.origin.path)
+    _refuse(pool, [*pin_refusals(items, pool.recovery, request.changed), *config_refusals(items)])
     _deny(pool, scopes)
     _keep_replaced(pool, gathered)
     pool.faults += faults_at(_warnings(pool), request.contents, Severity.WARNING)

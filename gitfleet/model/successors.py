@@ -15,6 +15,7 @@ from gitfleet.api.envelopes import carried_identities
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.api.snapshots import ResourceSnapshot
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 
@@ -48,18 +49,23 @@ class Successors:
                         self._selecting.setdefault(one, []).append(key)
         return (key for key in self._selecting.get(identity, ()) if key != owner)
 
-    def given_up(self) -> dict[PlacementKey, frozenset[Identity]]:
-        """What placements that stay have on clusters by an older snapshot and their newest content has no more."""
-        found: dict[PlacementKey, frozenset[Identity]] = {}
-        for key, record in self.records.items():
-            latest = record.latest_resources
-            if record.placement.deleting is not None or record.pinned is not None or latest is None:
-                continue
-            older = {binding.resource_snapshot for binding in record.bindings} - {latest.name, None}
-            had = frozenset[Identity]().union(*(self.content(key, record.snapshot_named(name)) for name in older))
-            if left := had - self.content(key, latest) - frozenset(self.unsaid.get(key, ())):
-                found[key] = left
-        return found
+    def given_up(self, failures: Failures) -> dict[PlacementKey, frozenset[Identity]]:
+        """What placements that stay have on clusters by an older snapshot and their newest content has no more; nothing
+        of one that cannot be read."""
+        found = {
+            key: failures.contain(Subject.of_placement(key), frozenset[Identity](), self._given_up_by, key)
+            for key in self.records
+        }
+        return {key: left for key, left in found.items() if left}
+
+    def _given_up_by(self, key: PlacementKey) -> frozenset[Identity]:
+        record = self.records[key]
+        latest = record.latest_resources
+        if record.placement.deleting is not None or record.pinned is not None or latest is None:
+            return frozenset()
+        older = {binding.resource_snapshot for binding in record.bindings} - {latest.name, None}
+        had = frozenset[Identity]().union(*(self.content(key, record.snapshot_named(name)) for name in older))
+        return had - self.content(key, latest) - frozenset(self.unsaid.get(key, ()))
 
     def binding(self, key: PlacementKey, cluster: str) -> Binding | None:
         """The binding by which a placement wants a cluster."""

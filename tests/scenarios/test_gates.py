@@ -129,6 +129,11 @@ def edit(gate: dict[str, Any], **spec: Any) -> dict[str, Any]:
     return {**gate, "spec": {**gate["spec"], **spec}}
 
 
+def named(name: str, gate: dict[str, Any]) -> dict[str, Any]:
+    """The gate under another name."""
+    return {**gate, "metadata": {**gate["metadata"], "name": name}}
+
+
 def another_digest(gate: dict[str, Any]) -> dict[str, Any]:
     """The gate with one wrong digit."""
     digest = gate["spec"]["digest"]
@@ -180,6 +185,24 @@ SLIPS: dict[str, tuple[str, Callable[[dict[str, Any]], dict[str, Any]], str, str
         "spec.digest",
         f"is the digest of no snapshot of web, {STAYS}; copy it from the snapshot, or delete the file to end it",
     ),
+    "pin of another name": (
+        PIN,
+        lambda g: named("wen", edit(g, placement="wbe")),
+        "spec.placement",
+        f"names no placement, {STAYS}; did you mean web?",
+    ),
+    "freeze of another name": (
+        FREEZE,
+        lambda g: named("ff", edit(g, scope={"placements": ["wbe"]})),
+        "spec.scope.placements[0]",
+        f"matches no placement, {STAYS}; did you mean web?",
+    ),
+    "quarantine of another name": (
+        QUARANTINE,
+        lambda g: named("bad", edit(g, placement="wbe")),
+        "spec.placement",
+        f"names no placement, {STAYS}; did you mean web?",
+    ),
     "window": (
         FLEET,
         lambda _: window(placements=["wbe"]),
@@ -193,7 +216,7 @@ SLIPS: dict[str, tuple[str, Callable[[dict[str, Any]], dict[str, Any]], str, str
 def test_a_slip_in_what_a_gate_is_for_leaves_it_as_it_was(slip: str) -> None:
     path, slipped, field, says = SLIPS[slip]
     world, gate = gated(path)
-    world.commit(slipped(gate))
+    world.write({path: to_yaml(slipped(gate))})
     at_rest(world)
     world.restart()
     world.commit(builders.namespace("other"))
@@ -205,6 +228,25 @@ def test_a_slip_in_what_a_gate_is_for_leaves_it_as_it_was(slip: str) -> None:
     world.commit(remove=[path])
     at_rest(world)
     assert (rolled_out(world), errors(world)) == (NEW, [])
+
+
+def test_a_disruption_budget_of_a_misspelt_name_leaves_the_one_before_in_force() -> None:
+    world, path = rolling_world(), "budgets/web.yaml"
+    world.commit(builders.placement_budget("web", minAvailable=3))
+    at_rest(world)
+    world.write({path: to_yaml(builders.placement_budget("wbe", minAvailable=3))})
+    world.commit(builders.eviction("go", "web", EVERY[0]))
+    at_rest(world)
+    (error,) = errors(world)
+    assert error.startswith(f"{path}:")
+    assert error.endswith(f"metadata.name: names no placement, {STAYS}; did you mean web?")
+    (eviction,) = world.state().evictions.values()
+    assert [(one.type, str(one.status)) for one in eviction.conditions] == [("Valid", "True"), ("Executed", "False")]
+
+    world.commit(builders.eviction("again", "web", EVERY[0]), remove=[path, "evictions/go.yaml"])
+    at_rest(world)
+    executed = [one.status for e in world.state().evictions.values() for one in e.conditions if one.type == "Executed"]
+    assert (errors(world), executed[-1]) == ([], "True")
 
 
 def test_a_gate_may_name_what_takes_the_place_of_what_it_named() -> None:

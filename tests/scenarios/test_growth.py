@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.placements import Placement, PlacementKey
-from gitfleet.desired.gates import gate_refusals
+from gitfleet.desired.gates import gate_slips
 from gitfleet.desired.readings import read_file
 from gitfleet.desired.recovery import Recovery
 from gitfleet.model.state import FleetState
@@ -93,8 +93,8 @@ def frozen(size: int) -> Work:
         for name in names
     ]
     recovery = Recovery(request)
-    assert len(gate_refusals([edited, *others[:2]], recovery, FleetState())) == 10 * size
-    return lambda: gate_refusals([edited, *others], recovery, FleetState())
+    assert len(gate_slips([edited, *others[:2]], recovery, FleetState())) == 10 * size
+    return lambda: gate_slips([edited, *others], recovery, FleetState())
 
 
 @pytest.mark.parametrize("work", [handed_over, explained, frozen])
