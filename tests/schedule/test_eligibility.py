@@ -10,6 +10,7 @@ from gitfleet.api.clusters import AgentStatus, MemberCluster
 from gitfleet.api.conditions import Status
 from gitfleet.api.placements import PlacementPolicy
 from gitfleet.schedule import index_fleet, schedule
+from gitfleet.schedule.eligibility import Eligibility, TimedEligibility, eligibility_of
 from tests.schedule.fleets import NOW, agent, cluster, condition, pick_fixed, request, states
 
 OFFLINE = "cluster is not connected to the fleet: "
@@ -21,6 +22,20 @@ JUST_LOST = AgentStatus(
     conditions=(condition("Joined"), condition("Healthy", Status.UNKNOWN, timedelta(minutes=4))),
     last_received_heartbeat=NOW - timedelta(minutes=4),
 )
+
+TWO, FIVE, TEN = timedelta(minutes=2), timedelta(minutes=5), timedelta(minutes=10)
+
+
+def after(quiet: timedelta) -> AgentStatus:
+    """Its last heartbeat came ten minutes ago, so long after the last change of a condition."""
+    changed = condition("Joined"), condition("Healthy", ago=TEN + quiet)
+    return AgentStatus(conditions=changed, last_received_heartbeat=NOW - TEN)
+
+
+def lost(since: timedelta, heard: timedelta) -> AgentStatus:
+    """It does not answer since then."""
+    return agent(healthy=Status.UNKNOWN, healthy_ago=since, heard_ago=heard)
+
 
 TABLE: list[tuple[str, MemberCluster, str | None]] = [
     ("healthy", cluster("c"), None),
@@ -52,6 +67,13 @@ TABLE: list[tuple[str, MemberCluster, str | None]] = [
     ),
     ("a heartbeat that was written with the last change", cluster("c", status=WRITTEN_ON_CHANGE), None),
     ("lost four minutes ago", cluster("c", status=JUST_LOST), None),
+    ("unhealthy for five minutes", cluster("c", status=agent(healthy=Status.FALSE, healthy_ago=FIVE)), None),
+    ("a heartbeat five minutes after the last change", cluster("c", status=after(FIVE)), None),
+    (
+        "one that is later",
+        cluster("c", status=after(FIVE + timedelta.resolution)),
+        OFFLINE + "no recent heartbeat signals (last received 10.00 minutes ago)",
+    ),
 ]
 
 
@@ -66,6 +88,25 @@ def test_eligibility(member: MemberCluster, refusal: str | None) -> None:
         assert (decision.refused_by, decision.reason) == ("ClusterEligibility", f"ClusterUnschedulable, {refusal}")
         (fixed,) = schedule(request(pick_fixed("c")), index_fleet([member], NOW)).decisions
         assert fixed.reason == f'Cluster "c" is not eligible for resource placement yet: {refusal}'
+
+
+@pytest.mark.parametrize(
+    ("status", "verdict", "left"),
+    [
+        (agent(), Eligibility.ELIGIBLE, FIVE),
+        (agent(healthy=None), Eligibility.HEALTH_UNKNOWN, FIVE),
+        (agent(healthy=Status.FALSE, healthy_ago=SIX), Eligibility.UNHEALTHY, FIVE),
+        (agent(healthy=Status.FALSE, healthy_ago=FIVE), Eligibility.ELIGIBLE, timedelta(0)),
+        (lost(timedelta(minutes=1), FIVE - TWO), Eligibility.ELIGIBLE, TWO),
+        (lost(FIVE - TWO, timedelta(minutes=1)), Eligibility.ELIGIBLE, TWO),
+    ],
+)
+def test_the_moment_at_which_the_clock_alone_changes_a_verdict(
+    status: AgentStatus, verdict: Eligibility, left: timedelta
+) -> None:
+    until = NOW + left + timedelta.resolution
+    assert eligibility_of(cluster("c", status=status), NOW) == TimedEligibility(verdict, until)
+    assert eligibility_of(cluster("c", status=status), until).verdict is not verdict
 
 
 def test_the_answer_tells_when_the_clock_changes_it() -> None:

@@ -14,10 +14,12 @@ from gitfleet.api.bindings import BindingState
 from gitfleet.api.clusters import AgentStatus, MemberCluster, Taint
 from gitfleet.api.conditions import Status
 from gitfleet.api.placements import PlacementPolicy
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.scheduling import ClusterVerdict
 from gitfleet.schedule import BindingDigests, closed_to_new, explain, index_fleet, schedule, schedule_key
 from gitfleet.schedule.bits import ascending, descending, first_down, positions, positions_down, set_of
 from gitfleet.schedule.columns import Column
+from gitfleet.schedule.eligibility import Eligibility, TimedEligibility
 from gitfleet.schedule.fleet import ELIGIBILITY, Fact
 from gitfleet.schedule.profile import DEFAULT_PROFILE
 from tests.schedule.fleets import NOW, agent, binding, cluster, pick_n, request, required, spread
@@ -96,6 +98,16 @@ def test_what_the_clock_changes_in_an_index_that_is_carried_on(
         assert carried.column(ELIGIBILITY) == fresh.column(ELIGIBILITY)
         assert carried.memo is first.memo
     assert index_fleet(members, NOW, first).eligibilities is first.eligibilities
+
+
+def test_a_cluster_that_cannot_be_judged_gets_nothing_new() -> None:
+    """The other one does, and the failure names the cluster."""
+    broken = replace(agent(), last_received_heartbeat=NOW.replace(tzinfo=None))
+    failures = Failures()
+    fleet = index_fleet([cluster("a", status=broken), cluster("b")], NOW, failures=failures)
+    assert fleet.eligibilities[0] == TimedEligibility(Eligibility.HEALTH_UNKNOWN)
+    assert [each.cluster for each in schedule(request(PlacementPolicy()), fleet).bindings] == ["b"]
+    assert [one.subject for one in failures.found] == [Subject("MemberCluster", "a")]
 
 
 def test_a_cluster_whose_removal_is_held_gets_nothing_new() -> None:

@@ -10,7 +10,7 @@ from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, Cluste
 from gitfleet.api.clusters import ClusterStatus, MemberCluster, Taint
 from gitfleet.api.fleet import ListedPlugin
 from gitfleet.api.placements import PlacementKey, PlacementPolicy, Toleration
-from gitfleet.model.scheduling import SchedulingRequest
+from gitfleet.model.scheduling import SchedulingRequest, SchedulingResult
 from gitfleet.schedule import DEFAULT_PROFILE, Profile, index_fleet, profile_from, schedule
 from gitfleet.schedule.admission import SamePlacementAffinity
 from gitfleet.schedule.cluster_set import ClusterSet
@@ -54,6 +54,25 @@ def test_many_new_bindings_are_made_as_one_is() -> None:
     one = [schedule(request(PlacementPolicy()), index_fleet([each], NOW)).bindings[0] for each in fleet.clusters]
     assert list(many) == one
     assert hash(many[0].cluster) and repr(many[0]) == repr(one[0]) and replace(many[0]) == one[0]
+
+
+TWELVE = [f"c{i:02}" for i in range(12)]
+
+
+@pytest.mark.parametrize("profile", [DEFAULT_PROFILE, PLAIN_PROFILE], ids=["the whole fleet", "one by one"])
+@pytest.mark.parametrize("policy", [CURRENT, OLDER])
+@pytest.mark.parametrize("state", [BindingState.BOUND, BindingState.SCHEDULED])
+@pytest.mark.parametrize("leaves", [False, True])
+def test_of_many_clusters_those_that_are_held_stay(
+    profile: Profile, policy: str, state: BindingState, leaves: bool
+) -> None:
+    """Those of an older policy are rather picked than others, which have larger names; what was freed is filled."""
+    members = [cluster(name, deleting=NOW if leaves and name == "c00" else None) for name in [*TWELVE, "d0", "d1"]]
+    held = [binding(name, state, policy) for name in TWELVE]
+    answer = schedule(request(pick_n(12), *held), index_fleet(members, NOW), profile)
+    left = {"c00": "Unscheduled", "d1": "Scheduled"} if leaves else {}
+    assert states(answer) == dict.fromkeys(TWELVE, state.value) | left
+    assert answer.fulfilled is True
 
 
 def test_an_obsolete_binding_picked_again_keeps_state_and_generation() -> None:
@@ -119,6 +138,8 @@ def test_the_first_plugin_that_refuses_counts() -> None:
 def test_every_member_carries_its_own_name_as_a_label() -> None:
     policy = PlacementPolicy(affinity=required({"kubernetes-fleet.io/member-name": "b"}))
     assert states(schedule(request(policy), index_fleet([cluster("a"), cluster("b")], NOW))) == {"b": "Scheduled"}
+    written = cluster("a", {"kubernetes-fleet.io/member-name": "b"})
+    assert states(schedule(request(policy), index_fleet([written], NOW))) == {"a": "Scheduled"}
 
 
 def test_a_resource_placement_goes_where_its_namespace_is() -> None:
@@ -163,9 +184,22 @@ def test_an_unparsable_property_aborts_and_keeps_the_bindings() -> None:
     )
 
 
-def test_pick_n_without_a_number_is_an_error() -> None:
-    answer = schedule(request(replace(pick_n(1), number_of_clusters=None)), index_fleet([cluster("a")], NOW))
-    assert answer.error == "a placement of the type PickN needs numberOfClusters"
+def test_an_error_says_when_the_clock_changes_the_fleet() -> None:
+    """Pick N without a number, and a profile that cannot be used."""
+    fleet, question = index_fleet([cluster("a")], NOW), request(replace(pick_n(1), number_of_clusters=None))
+    for profile, error in (
+        (DEFAULT_PROFILE, "a placement of the type PickN needs numberOfClusters"),
+        (replace(DEFAULT_PROFILE, fault="broken"), "broken"),
+    ):
+        found = schedule(question, fleet, profile)
+        assert found == SchedulingResult(bindings=(), error=error, wake_at=fleet.wake_at)
+    assert fleet.wake_at is not None
+
+
+def test_what_is_no_plugin_s_fault_is_raised_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gitfleet.schedule.pick.refused_in", {}.__getitem__)  # a defect behind the last plug-in
+    with pytest.raises(TypeError):
+        schedule(request(PlacementPolicy()), index_fleet([cluster("a")], NOW))
 
 
 NAMED = {"affinity": required({"env": "prod"})}

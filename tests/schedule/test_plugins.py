@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -94,6 +95,21 @@ def test_a_disabled_plugin_has_no_say() -> None:
     assert states(schedule(request(PlacementPolicy()), tainted, profile)) == {"a": "Scheduled"}
     nowhere, faults = profile_from([ListedPlugin(name="Nowhere", enabled=False)], {})
     assert (faults, len(nowhere.entries)) == ((), 6)
+
+
+class Punctual(Rather):
+    """Refuses whoever it is asked about at another time."""
+
+    name = "Punctual"
+
+    def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
+        return None if cycle.now == NOW else Refusal("too late")
+
+
+def test_a_plugin_is_told_the_time() -> None:
+    for now, chosen in ((NOW, 4), (NOW + timedelta(hours=1), 0)):
+        question = replace(request(PlacementPolicy()), now=now)
+        assert len(schedule(question, FLEET, profile_with(Punctual("a1"))).bindings) == chosen
 
 
 def _refusing(args: Mapping[str, Any]) -> NotThese:
