@@ -37,10 +37,11 @@ def give_up(
 ) -> PlacementRecord:
     """The record with its bindings by cluster name, those marked deleting that are given up now.
 
-    Those on a cluster that is leaving or gone; and of a placement that was deleted as many as may be unavailable at
-    once (KubeFleet deletes all of them), at least one, clusters that do not answer besides: a deletion that is
-    noticed late has not reached every cluster yet. A deleted placement stays on `frozen` clusters. A cluster that still
-    gives resources up gets no second binding of the same placement: it is picked again when the first one is gone.
+    Those on a cluster that is leaving or gone, and those that were unpicked before they got anything; and of a
+    placement that was deleted as many as may be unavailable at once (KubeFleet deletes all of them), at least one,
+    clusters that do not answer besides: a deletion that is noticed late has not reached every cluster yet. A deleted
+    placement stays on `frozen` clusters. A cluster that still gives resources up gets no second binding of the same
+    placement: it is picked again when the first one is gone.
     """
     giving_up = {b.cluster for b in record.bindings if b.deleting is not None}
     gone = {b.cluster for b in record.bindings if is_leaving(clusters.get(b.cluster))}
@@ -52,7 +53,7 @@ def give_up(
     kept: list[Binding] = []
     for binding in record.bindings:
         if binding.deleting is not None or binding.cluster not in giving_up:
-            leaves = binding.cluster in gone
+            leaves = binding.cluster in gone or _never_began(binding)
             if record.placement.deleting is not None and not leaves and binding.deleting is None:
                 leaves = binding.cluster not in frozen and (binding.cluster in out or left > 0)
                 left -= leaves and binding.cluster not in out
@@ -62,6 +63,12 @@ def give_up(
         return record
     dropped = len(ordered) < len(record.bindings)
     return replace(record, bindings=ordered, schedule_key="" if dropped else record.schedule_key)
+
+
+def _never_began(binding: Binding) -> bool:
+    """Whether a binding is unpicked that was never bound: nothing is on the cluster, so no budget or freeze counts."""
+    has_nothing = binding.resource_snapshot is None and binding.applied_snapshot is None
+    return has_nothing and binding.state is BindingState.UNSCHEDULED
 
 
 def awaiting_successors(record: PlacementRecord, successors: Successors) -> dict[str, Frozen]:

@@ -517,3 +517,24 @@ def test_the_deletion_stage_of_a_run_starts_nothing_in_a_window_and_begins_after
     assert deletion is not None
     assert deletion.start_time == utc("2026-11-20 19:00")
     assert rolled_out(world) == {"a1": "web:1", "a2": "web:1", "b1": None, "b2": None}
+
+
+def test_a_placement_that_moves_before_it_began_waits_for_nothing_on_the_clusters_that_it_never_reached() -> None:
+    world = World(rules=(QUICK,))
+    until = (world.clock.now() + timedelta(minutes=30)).isoformat()
+    frozen = builders.freeze("f", until, scope={"placements": ["web"]})
+
+    rolling = builders.rolling_update(maxUnavailable=1)
+
+    def on(*names: str) -> dict[str, Any]:
+        return builders.placement("web", policy=builders.pick_fixed(*names), strategy=rolling)
+
+    world.commit(*members("c1", "c2", "c3", "c4"), builders.namespace("web"), frozen, on("c1", "c2"))
+    world.reconcile()
+    world.commit(on("c3", "c4"))
+    for _ in range(3):
+        world.reconcile()
+    assert set(world.bindings("web")) == {"c3", "c4"}
+    world.settle(timedelta(hours=2))
+    there = {name for name in world.fleet.clusters if world.live(name, "Namespace", "web")}
+    assert there == {"c3", "c4"}
