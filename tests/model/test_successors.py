@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.bindings import KEPT_FOR_SUCCESSOR, Binding, BindingState, FailedObject
+from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import OverrideKey
-from gitfleet.api.placements import PlacementKey
+from gitfleet.api.placements import PlacementKey, PlacementPolicy, PlacementType
 from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.renames import under_name
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.successors import Successors
@@ -47,6 +49,12 @@ def scheduled(status: str, reason: str, *clusters: str) -> PlacementRecord:
     """As scheduling came out, on these clusters."""
     said = builders.condition("ClusterResourcePlacementScheduled", status, reason)
     return replace(placed(SHOP, clusters, A), conditions=(said,))
+
+
+def naming(record: PlacementRecord) -> PlacementRecord:
+    """It names its clusters."""
+    policy = PlacementPolicy(placement_type=PlacementType.PICK_FIXED, cluster_names=("c2", "gone"))
+    return replace(record, placement=replace(record.placement, policy=policy))
 
 
 def rendered(type_: str, status: str, generation: int = 1) -> tuple[Any, ...]:
@@ -87,6 +95,10 @@ EMPTY = placed(SHOP, ("c1", "c2"))
         (scheduled("False", "InvalidResourceSelectors", "c2"), True),
         (scheduled("Unknown", "SchedulingPolicyFulfilled", "c2"), False),
         (replace(placed(SHOP, ("c2",), A), conditions=()), True),
+        (naming(scheduled("False", "SchedulingPolicyUnfulfilled", "c2")), True),
+        (naming(scheduled("True", "SchedulingPolicyFulfilled", "c2")), False),
+        # It only compares: it never has it.
+        (shop(apply_strategy=COMPARES), True),
         # It has not got the object on the cluster that it does want.
         (shop(record=placed(SHOP, ("c2",), A), applied_snapshot=None), True),
         (shop(record=placed(SHOP, ("c2",), A), applied_snapshot="shop-9-snapshot"), True),
@@ -131,6 +143,7 @@ HELD = shop(builders.condition("RolloutStarted", "False"))
         (HELD, work(deleted=DELETED), True),
         (shop(builders.condition("RolloutStarted", "False", generation=0)), work(deleted=DELETED), False),
         (TOOK, work(deleted=DELETED, error="broken"), True),
+        (shop(apply_strategy=COMPARES), work(), True),
         (replace(EMPTY, resource_snapshots=()), work(deleted=DELETED), True),
     ],
 )
@@ -159,6 +172,132 @@ def test_what_is_selected_beside_the_newest_snapshot_counts() -> None:
     assert found.clusters is state.clusters and Successors.of(FleetState()).awaited(WEB, "c1", MINE) is None
     binding = found.binding(SHOP, "c2")
     assert binding is not None and binding.cluster == "c2" and found.binding(SHOP, "c3") is None
+
+
+def keeping(at: int = 0, record: PlacementRecord = TOOK, reason: str = KEPT_FOR_SUCCESSOR) -> PlacementRecord:
+    """The placement gives b up on a cluster, where it stays until another one has it."""
+    return shop(at=at, record=record, failed=(FailedObject(key=B.key, condition="Deleted", reason=reason, message=""),))
+
+
+@pytest.mark.parametrize(
+    ("record", "again"),
+    [
+        (keeping(), True),
+        (keeping(record=newer()), True),
+        (TOOK, False),
+        (keeping(reason="Held"), False),
+        (keeping(at=1), False),
+        (keeping(record=placed(SHOP, ("c1", "c2"), B)), False),
+        (keeping(record=GONE), False),
+        (replace(keeping(), resource_snapshots=()), False),
+        (replace(keeping(), bindings=()), False),
+        (shop(record=keeping(), deleting=NOW), False),
+    ],
+)
+def test_what_a_placement_selects_again_is_its_own_where_it_kept_something(
+    record: PlacementRecord, again: bool
+) -> None:
+    found = Successors({SHOP: record})
+    assert found.awaited(SHOP, "c1", MINE) == (SHOP if again else None)
+    assert found.awaited(SHOP, "c3", MINE) is None and found.awaited(SHOP, "c1", ("", "ConfigMap", "web", "x")) is None
+    assert Successors({}).awaited(SHOP, "c1", MINE) is None
+
+
+def test_who_waits_elsewhere_is_awaited_but_not_there() -> None:
+    elsewhere = shop(record=placed(SHOP, ("c2",), A, B), applied_snapshot=None)
+    for record, there in ((elsewhere, False), (shop(resource_snapshot=None), True), (TOOK, False)):
+        found = Successors({WEB: ONE, SHOP: record})
+        assert found.awaited_there(WEB, "c1", MINE) == (SHOP if there else None)
+        assert found.awaited_there(SHOP, "c1", MINE) is None
+        assert found.awaited(WEB, "c1", MINE) == (None if record is TOOK else SHOP)
+    lacks = Successors({WEB: shop(record=ONE, resource_snapshot=None), SHOP: TOOK})
+    assert lacks.awaited_there(SHOP, "c1", MINE) == WEB and lacks.awaited_there(WEB, "c1", MINE) is None
+
+
+REPORTS = tuple(replace(binding, apply_strategy=COMPARES) for binding in TOOK.bindings)
+NO_CLUSTER = "its policy does not pick the clusters that it names: correct it (`gitfleet explain shop`)"
+NO_APPLY = "it only reports differences: change its applyStrategy, or what it selects"
+
+
+@pytest.mark.parametrize(
+    ("record", "asks"),
+    [
+        (TOOK, ""),
+        (replace(TOOK, bindings=()), NO_CLUSTER),
+        (replace(TOOK, bindings=(), conditions=()), ""),
+        (replace(TOOK, conditions=()), ""),
+        (scheduled("False", "InvalidResourceSelectors", "c2"), NO_CLUSTER),
+        (scheduled("False", "SchedulingPolicyUnfulfilled", "c2"), ""),
+        (replace(TOOK, bindings=REPORTS), NO_APPLY),
+        (replace(TOOK, bindings=(REPORTS[0], replace(TOOK.bindings[1], deleting=NOW))), NO_APPLY),
+        (replace(TOOK, bindings=(REPORTS[0], TOOK.bindings[1])), ""),
+    ],
+)
+def test_what_a_person_is_to_do_before_a_placement_takes_anything_over(record: PlacementRecord, asks: str) -> None:
+    assert Successors({WEB: ONE, SHOP: record}).asks_for(SHOP) == asks
+
+
+PINNED = builders.condition("ClusterResourcePlacementPinned")
+OTHER = B.key.identity
+
+
+@pytest.mark.parametrize(
+    ("record", "gone"),
+    [
+        (TOOK, False),
+        (newer(), True),
+        (shop(record=newer(), resource_snapshot="shop-1-snapshot"), True),
+        (shop(record=newer(), resource_snapshot="shop-9-snapshot"), True),
+        (replace(newer(), bindings=()), False),
+        (replace(newer(), bindings=tuple(replace(b, resource_snapshot=None) for b in TOOK.bindings)), False),
+        (replace(newer(), resource_snapshots=()), False),
+        (replace(newer(), conditions=(PINNED,)), False),
+        (replace(newer(), placement=GONE.placement), False),
+    ],
+)
+def test_what_clusters_have_by_an_older_snapshot_alone_is_given_up(record: PlacementRecord, gone: bool) -> None:
+    failures = Failures()
+    assert Successors({WEB: ONE, SHOP: record}).given_up(failures) == ({SHOP: {OTHER}} if gone else {})
+    assert Successors({SHOP: record}, unsaid={SHOP: [OTHER]}).given_up(failures) == {}
+    assert failures.found == ()
+
+
+def test_one_that_cannot_be_read_gives_up_nothing_and_says_so() -> None:
+    broken: Any = None
+    failures = Failures()
+    found = Successors({WEB: replace(ONE, bindings=broken), SHOP: newer()}).given_up(failures)
+    assert found == {SHOP: {OTHER}}
+    assert [one.subject for one in failures.found] == [Subject.of_placement(WEB)]
+
+
+def test_placements_of_one_name_in_two_namespaces_are_told_apart() -> None:
+    """Their snapshots have the same names; only south has a already."""
+    north, south = PlacementKey("north", "web"), PlacementKey("south", "web")
+
+    def having(key: PlacementKey, old: Manifest, new: Manifest) -> PlacementRecord:
+        (first,), (second,) = (placed(key, (), one).resource_snapshots for one in (old, new))
+        return replace(placed(key, ("c1",), old), resource_snapshots=(first, replace(second, index=1)))
+
+    spare, more = config_map("c"), config_map("d")
+    found = Successors({south: having(south, A, A), north: having(north, B, A)})
+    assert (found.awaited(WEB, "c1", MINE), found.awaited(WEB, "c2", MINE)) == (north, north)
+    apart = Successors({south: having(south, B, A), north: having(north, spare, more)})
+    assert apart.given_up(Failures()) == {south: {OTHER}, north: {spare.key.identity}}
+    stays = Successors({south: having(south, B, A), north: having(north, more, more)})
+    assert stays.given_up(Failures()) == {south: {OTHER}}
+    assert [list(apart.selecting(one.key.identity, None)) for one in (A, more)] == [[south], [north]]
+    kept = {key: keeping(record=having(key, B, one)) for key, one in ((south, A), (north, more))}
+    assert [Successors(kept).awaited(key, "c1", MINE) for key in (south, north)] == [south, south]
+    both = Successors(kept)
+    assert [both.awaited(south, "c1", one) for one in (MINE, more.key.identity)] == [south, north]
+    assert both.awaited(north, "c1", more.key.identity) == north
+
+
+def test_what_an_envelope_carries_is_selected() -> None:
+    carries = placed(SHOP, ("c1",), envelope(A))
+    unloaded = replace(carries.resource_snapshots[0], manifests=None)
+    assert list(Successors({SHOP: carries}).selecting(MINE, None)) == [SHOP]
+    assert list(Successors({SHOP: replace(carries, resource_snapshots=(unloaded,))}).selecting(MINE, None)) == []
 
 
 @pytest.mark.parametrize(

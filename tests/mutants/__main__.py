@@ -37,7 +37,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "schedule": ("tests/schedule",),
     "status": ("tests/status", "tests/views/test_views.py"),
     "removals": ("tests/removals",),
-    "model": ("tests/model", "tests/removals", "tests/rollout", "tests/apply", "tests/works", "tests/reconcile"),
+    "model": ("tests/model", "tests/approvals", "tests/removals", "tests/rollout", "tests/apply", "tests/reconcile"),
     "approvals": ("tests/approvals",),
     "reconcile": ("tests/reconcile", "tests/loop/test_memo.py"),
 }

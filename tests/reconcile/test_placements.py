@@ -12,7 +12,7 @@ import pytest
 
 from gitfleet import observe, schedule
 from gitfleet.api.bindings import Binding, BindingState
-from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.clusters import MemberCluster, Taint
 from gitfleet.api.conditions import Status
 from gitfleet.api.faults import LastGood
 from gitfleet.api.fleet import FleetConfig, ListedPlugin, MassDelete
@@ -25,6 +25,7 @@ from gitfleet.api.overrides import JsonPatch, Override
 from gitfleet.api.pins import Pin
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType, ResourceSelector
 from gitfleet.api.quarantines import Quarantine
+from gitfleet.api.staged import DisruptionBudget
 from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
@@ -45,6 +46,8 @@ from tests.reconcile.test_holds import failure
 from tests.reconcile.test_runs import asked, known
 from tests.removals.fleets import SHOP, WEB, config_map
 from tests.rollout.builders import NOW
+from tests.schedule import fleets
+from tests.schedule.test_plugins import Punctual, profile_with
 from tests.state import builders
 from tests.works.builders import obj, override, rule
 
@@ -301,10 +304,71 @@ def test_a_selector_that_selects_nothing_usable_says_so_and_keeps_what_is_there(
     found = wrong.decide(kept=held(bindings=["c2"]))
     one = found.decided[WEB]
     assert one.record.scheduled is not None and one.record.scheduled.reason == "InvalidResourceSelectors"
-    assert one.record.scheduled.status is Status.FALSE
+    assert one.record.scheduled.status is Status.FALSE and one.record.scheduled.last_transition_time == NOW
+    assert "Like" in one.record.scheduled.message
     assert one.clusters == {"c2"} and one.record.bindings == settled().record().bindings
     assert found.unsaid == {WEB: frozenset()}
     assert wrong.decide().decided[WEB].clusters == frozenset()
+
+
+def test_the_time_of_a_pass_is_that_of_its_conditions_and_of_what_plugins_see() -> None:
+    first = begun().then()
+    scheduled = first.record().scheduled
+    assert scheduled is not None and scheduled.last_transition_time == NOW
+    for now, chosen in ((fleets.NOW, 2), (LATER, 0)):
+        plugin = profile_with(Punctual("c1"))
+        assert len(replace(begun(), now=now).then(profile=plugin).record().bindings) == chosen
+
+
+def test_the_profile_of_the_fleet_schedules_and_what_it_gave_lasts() -> None:
+    tolerant = FleetConfig(scheduler_plugins=(ListedPlugin(name="TaintToleration", enabled=False),))
+    tainted = {name: replace(one, taints=(Taint("k"),)) for name, one in MEMBERS.items()}
+    given = begun().with_clusters(**tainted)
+    assert given.then().record().bindings == ()
+    first = given.write(objects={"fleetconfigs": {"fleet": tolerant}}).then()
+    assert [b.cluster for b in first.record().bindings] == ["c1", "c2"]
+    rests = first.with_record(bindings=tuple(map(available, first.record().bindings))).then().then()
+    assert rests.decide().decided[WEB] is rests.memo.decided[WEB]
+
+
+def test_a_placement_that_is_scheduled_anew_keeps_what_is_held() -> None:
+    """Objects, and no new cluster whose removal is held; those that it has stay."""
+    with_b, three = rolled_out(payload=(SPACE, A, B)), builders.cluster("c3")
+    kept = Kept(objects={WEB: frozenset({B.key.identity})}, clusters=frozenset({"c1", "c3"}))
+    grown = with_b.write(payload=(SPACE, A)).with_clusters(c3=three)
+    found = grown.decide(kept=kept).decided[WEB]
+    assert found.objects == kept.objects[WEB]
+    assert [b.cluster for b in found.record.bindings] == ["c1", "c2"]
+    assert [b.cluster for b in grown.decide().decided[WEB].record.bindings] == ["c1", "c2", "c3"]
+
+
+def test_a_removal_that_nothing_asks_for_is_taken_back_and_one_of_a_leaving_cluster_begins() -> None:
+    back = settled().with_binding(1, deleting=NOW).decide().decided[WEB]
+    assert states(back.record) == states(settled().record())
+    newer = settled().write(payload=(SPACE, A, B)).with_clusters(c1=replace(MEMBERS["c1"], deleting=NOW))
+    leaving = newer.decide()
+    assert [(b.cluster, b.deleting) for b in leaving.decided[WEB].record.bindings] == [("c1", NOW), ("c2", None)]
+    assert [move.cluster for move in plan(leaving).moves] == ["c2"]
+
+
+DELETES = override("gone", SPACE, rule(delete=True))
+
+
+def test_an_object_that_an_override_deletes_stays_where_that_is_held() -> None:
+    rests, kept = settled(), Kept(overridden=KEPT.overridden, unwritten=KEPT.unwritten)
+    before = replace(rests.before, overrides={DELETES.override.key: (DELETES,)})
+    given = replace(rests, before=before).write(objects={"overrides": {DELETES.override.key: DELETES.override}})
+    for wanted, overridden, unwritten in (
+        (replace(kept, unwritten={}), KEPT.overridden[WEB], frozenset()),
+        (replace(kept, overridden={}), {}, {IDENTITY}),
+        (kept, {}, {IDENTITY}),
+    ):
+        failures = Failures()
+        found = given.decide(failures, kept=wanted).decided[WEB]
+        assert (dict(found.overridden), found.unwritten) == (overridden, unwritten) and not failures.found
+        concerned = {"c1": bool(overridden or unwritten), "c2": bool(unwritten)}
+        updates = {move.cluster for move in found.plan.moves} | {one.cluster for one in found.plan.held}  # type: ignore[union-attr]  # it rolls
+        assert updates == {name for name, stays in concerned.items() if not stays}
 
 
 KEPT = Kept(
@@ -366,6 +430,7 @@ def test_a_rollout_is_held_by_freezes_and_quarantines_and_silence() -> None:
     digest = taken.record().resource_snapshots[-1].hash
     for change, reasons in (
         (newer.write(objects=frozen()), {"c1": "frozen by", "c2": "frozen by"}),
+        (newer.write(objects=frozen(placements=("web",))), {"c1": "frozen by", "c2": "frozen by"}),
         (newer.write(objects=bad(digest)), {"c1": "it burns", "c2": "it burns"}),
     ):
         found = plan(change.decide())
@@ -424,8 +489,13 @@ def test_an_eviction_takes_a_placement_off_a_cluster_and_waits_for_a_freeze() ->
     one = half.decide(evictions=asked_for).decided[WEB]
     assert [e.name for e in one.evictions] == ["b"]
     assert [(e.name, why.until) for e, why in one.frozen] == [("a", NOW + timedelta(hours=1))]
-    whole = settled().write(objects=frozen()).decide(evictions=asked_for)
-    assert whole.decided[WEB].evictions == () and [e.name for e, _ in whole.frozen()] == ["a", "b"]
+    for scope in ({}, {"placements": ("web",)}):
+        whole = settled().write(objects=frozen(**scope)).decide(evictions=asked_for)
+        assert whole.decided[WEB].evictions == () and [e.name for e, _ in whole.frozen()] == ["a", "b"]
+    budget = DisruptionBudget(name="web", min_available=2)
+    refused = settled().write(objects={"budgets": {"web": budget}}).decide(evictions=asked_for).decided[WEB]
+    assert [one.executed.status for one in refused.evictions if one.executed] == [Status.FALSE] * 2
+    assert [gone for _, _, gone in states(refused.record)] == [False, False]
 
 
 def test_a_placement_that_leaves_stays_where_another_one_takes_over() -> None:

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from gitfleet.api.conditions import Status
-from gitfleet.api.faults import Fault
+from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.freeze_files import FREEZES, Freeze
 from gitfleet.api.freezes import FreezeScope
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import ObjectKey, Origin
+from gitfleet.api.objects import Manifest, ObjectKey, Origin
 from gitfleet.api.overrides import Override, OverrideKey, OverridePlacement
 from gitfleet.api.pins import Pin
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType, ResourceSelector
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import RunRecord
-from gitfleet.api.staged import DisruptionBudget, StagedRun
+from gitfleet.api.staged import DisruptionBudget, Eviction, StagedRun
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
@@ -28,12 +28,13 @@ from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.reconcile.renamed import with_former_names, with_renamed
 from gitfleet.rollout import staged
-from tests.removals.fleets import config_map, hold, of_object
+from tests.removals.fleets import config_map, hold, of_binding, of_object
 from tests.rollout.builders import NOW, condition
 from tests.state import builders
 
 WEB, SHOP, NEW = PlacementKey("", "web"), PlacementKey("", "shop"), PlacementKey("", "new")
 OBJECT = config_map("a")
+WARNING = Severity.WARNING
 
 
 def spaces(*names: str, kind: str = "Namespace") -> tuple[ResourceSelector, ...]:
@@ -128,6 +129,11 @@ def test_a_placement_that_selects_what_another_one_did_is_that_one(
     assert ordered == (sorted(ordered) if names else [one.key for one in had])
 
 
+def namespaces(*names: str) -> tuple[Manifest, ...]:
+    """The namespaces that are there."""
+    return tuple(replace(OBJECT, key=ObjectKey("", "v1", "Namespace", "", name)) for name in names)
+
+
 @pytest.mark.parametrize(
     ("had", "has", "selected", "is_one"),
     [
@@ -142,7 +148,7 @@ def test_a_placement_that_selects_what_another_one_did_is_that_one(
 def test_what_selects_objects_that_are_there_is_not_misspelt(
     had: Placement, has: Placement, selected: tuple[str, ...], is_one: bool
 ) -> None:
-    payload = tuple(replace(OBJECT, key=ObjectKey("", "v1", "Namespace", "", name)) for name in selected)
+    payload = namespaces(*selected)
     found = renamed(inputs([had], [has], payload=payload))
     assert found.renamed == ({has.key: had.key} if is_one else {})
     other = tuple(replace(one, key=replace(one.key, kind="Secret")) for one in payload)
@@ -190,6 +196,9 @@ def test_everything_that_the_old_name_had_has_the_new_one() -> None:
     }
     assert with_former_names(found, given.before, {NEW: WEB}, found) is found
     assert with_former_names(found, given.before, {NEW: WEB}, given.before) == given.before
+    for written in ({**found.placements, **given.before.placements}, {SHOP: found.placements[SHOP]}):
+        other = replace(found, placements=written)
+        assert with_former_names(found, given.before, {NEW: WEB}, other) == given.before
     assert found.inventory["c2"] is others and found.inventory["c1"][OBJECT.key].uid == "u"
     assert [(name, one.name, one.placement) for name, one in found.quarantines.items()] == [
         ("new-d", "new-d", NEW),
@@ -301,6 +310,62 @@ def test_a_hold_is_about_the_placement_whatever_it_is_called() -> None:
     assert two.reasons[0].message == said.replace("ment web ", "ment new ")
 
 
+@pytest.mark.parametrize(
+    ("holds", "selected", "is_one"),
+    [
+        ((HOLD,), ("frontent",), True),
+        ((HOLD,), ("frontent", "frontend"), False),
+        ((APPROVED,), ("frontent",), False),
+        ((OF_SHOP,), ("frontent",), False),
+        ((hold("remove-4", [of_binding("c1")], "why"),), ("frontent",), False),
+        ((), ("frontent",), False),
+    ],
+)
+def test_what_keeps_objects_until_a_person_answers_may_be_misspelt(
+    holds: tuple[Any, ...], selected: tuple[str, ...], is_one: bool
+) -> None:
+    """It names nothing that is there, and the placement that came names what it meant."""
+    for had, has in (("frontend", "frontent"), ("web-data", "new-data")):
+        payload = namespaces(*(name if had == "frontend" else {"frontent": has}.get(name, had) for name in selected))
+        given = inputs([place("web", had)], [place("new", has)], before(holds=holds), payload=payload)
+        assert renamed(given).renamed == ({NEW: WEB} if is_one else {})
+
+
+def test_a_run_or_an_eviction_of_the_new_name_waits_for_the_rename() -> None:
+    """What began before and what is for others go on; each says that it waits, where it stands."""
+    inner = place("late", "two", namespace="x")
+    had, has = [ONE, place("old", "two", namespace="x"), TWO], [place("new", "one"), inner, TWO]
+    pins = {"p": PIN, "q": replace(PIN, name="q", placement=PlacementKey("x", "old"))}
+    one = replace(GO, placement_name="new", origin=Origin("runs/go.yaml", 5))
+    runs = [
+        one,
+        replace(one, key=NamespacedName("x", "up"), placement_name="late", origin=None),
+        replace(one, key=NamespacedName("", "began")),
+        replace(one, key=NamespacedName("", "other"), placement_name="shop"),
+        replace(one, key=NamespacedName("x", "new")),
+    ]
+    out = Eviction(name="out", placement_name="new", cluster_name="c1", origin=Origin("evictions/out.yaml", 2))
+    evictions = [out, replace(out, name="before"), replace(out, name="shop", placement_name="shop")]
+    objects = {"pins": pins, "runs": {r.key: r for r in runs}, "evictions": {e.name: e for e in evictions}}
+    state = replace(before(runs=(run("began", "new"),)), evictions={"before": evictions[1]})
+    found = renamed(inputs(had, has, state, objects=objects)).desired
+    assert [*found.runs] == [one.key for one in runs[2:]] and [*found.evictions] == ["before", "shop"]
+    late = "ResourcePlacement x/late"
+    assert [one for one in found.faults if one.severity is Severity.WARNING] == [
+        Fault(path, line, said, "", f"waits until {of} has its new name; the error there says what to change", WARNING)
+        for path, line, said, of in (
+            ("", 1, "StagedUpdateRun/x/up", late),
+            ("evictions/out.yaml", 2, "ClusterResourcePlacementEviction/out", "ClusterResourcePlacement new"),
+            ("runs/go.yaml", 5, "ClusterStagedUpdateRun/go", "ClusterResourcePlacement new"),
+        )
+    ]
+    assert len(found.faults) == 5 and list(found.faults) == sorted(found.faults)
+    unasked = renamed(inputs(had, has, state, objects={"pins": pins})).desired
+    assert [one.severity for one in unasked.faults] == [Severity.ERROR] * 2 and unasked.runs == {}
+    ready = renamed(inputs(had, has, state, objects={**objects, "pins": {}})).desired
+    assert [*ready.runs] == [one.key for one in runs] and ready.faults == ()
+
+
 def test_one_keeps_its_old_name_while_another_one_gets_its_new_one() -> None:
     """The faults are in order, with those that were there."""
     old = Fault("z.yaml", 1, "o", "", "is wrong")
@@ -337,3 +402,5 @@ def test_what_cannot_be_found_out_is_noted_and_changes_nothing() -> None:
     assert [failure.subject for failure in failures.found] == [Subject.of_placement(WEB)]
     assert (found.renamed, [*found.desired.placements]) == ({place("late").key: SHOP}, [place("late").key, WEB])
     assert [*found.before.placements] == [place("late").key, WEB]
+    (fault,) = found.desired.faults
+    assert fault.message.endswith(f"for now, because {failures.found[0].sentence}")
