@@ -125,6 +125,36 @@ def test_a_hold_waits_beside_a_new_one_and_is_the_same_while_nothing_changes() -
     assert decision.after.holds == {}, "the commit took it back"
 
 
+def test_what_only_the_next_decision_removes_is_held_beside_the_first() -> None:
+    given, calls = inputs(), list[Kept]()
+
+    def decide(kept: Kept) -> tuple[Decision, int, Kept]:
+        """Without b; with it, without c."""
+        identities = kept.objects.get(WEB, frozenset())
+        calls.append(kept)
+        gone = next((one for one in (B, C) if one.key.identity not in identities), None)
+        after = with_objects(given.before, *(one for one in (A, B, C) if one is not gone))
+        return Decision(inputs=given, after=after), len(calls), kept
+
+    decision, memo = decide_with_holds(given, decide)
+    assert (memo, asked(calls)) == (3, [[], ["b"], ["b", "c"]])
+    assert sorted(ids(decision.after.holds.values())) == [["b"], ["c"]]
+    assert [kept.unwritten for kept in calls] == [{}] * 3, "they stand in files"
+
+
+def test_what_overrides_newly_delete_is_asked_about_until_it_is_kept() -> None:
+    given, calls = inputs(), list[Kept]()
+    gone = tuple(deleted(one, name) for name in CLUSTERS for one in (A, B, C))
+
+    def decide(kept: Kept) -> tuple[Decision, int, Kept]:
+        calls.append(kept)
+        return Decision(inputs=given, after=given.before, deletions=gone), len(calls), kept
+
+    decision, memo = decide_with_holds(given, decide)
+    assert memo == 2 and [sorted(kept.overridden.get(WEB, {})) for kept in calls] == [[], ["c1", "c2"]]
+    assert ids(decision.after.holds.values()) == [["a", "a", "b", "b", "c", "c"]]
+
+
 def test_what_goes_in_spite_of_a_hold_ends_the_pass() -> None:
     given = inputs(held(B))
     with pytest.raises(GiveUp, match=r"^the removal of .* is held and would happen all the same$"):

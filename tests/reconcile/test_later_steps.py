@@ -12,6 +12,7 @@ import pytest
 from gitfleet.api.bindings import BindingState
 from gitfleet.api.holds import RemovalKind
 from gitfleet.api.objects import Manifest, ObjectKey
+from gitfleet.api.overrides import JsonPatch
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.runs import ClusterUpdate, RunRecord, StageStatus
 from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
@@ -154,6 +155,27 @@ def test_overrides_are_those_of_the_commit_and_what_a_hold_keeps_stays() -> None
     after = replace(after, holds={"h": kept})
     found = when_rolled_out(decision(after, desired=desired, plans=plans), Memo())
     assert {m.key.name for works in found.works.values() for w in works for m in w.manifests} == {"a", "b", "web", "s"}
+
+
+def test_an_object_that_is_held_and_stands_in_no_file_keeps_the_overrides_that_it_had() -> None:
+    """None, though the commit has one of the namespace by now; one that is written has that."""
+    one = override("front", SPACE, rule(JsonPatch("add", "/metadata/labels", {"tier": "front"})))
+    after = replace(NEW, overrides={one.override.key: (one,)}, holds={"h": hold("h", [of_object(SPACE)], "why")})
+    after = with_web(after, newer(A, SPACE).placements[WEB])
+    plans = {WEB: held(NEW.placements[WEB])}
+    for payload, references in (((A,), ()), ((A, SPACE), (one.reference,))):
+        desired = Desired(commit="d", objects={"overrides": {one.override.key: one.override}}, payload=payload)
+        found = when_rolled_out(decision(after, desired=desired, plans=plans), Memo())
+        assert [b.cluster_resource_overrides for b in found.after.placements[WEB].bindings] == [references] * 2
+
+
+def test_what_cannot_be_rendered_is_noted_and_the_others_are() -> None:
+    broken: Any = None
+    shop = NEW.placements[SHOP]
+    after = replace(NEW, placements={**NEW.placements, SHOP: replace(shop, bindings=broken)})
+    found = when_rolled_out(decision(after, plans={WEB: held(NEW.placements[WEB])}), Memo())
+    assert {one.subject.kind for one in found.failures} == {"ClusterResourcePlacement"}
+    assert tuple(has(found)) == ALL and {w.placement for w in found.works["c2"]} == {WEB}
 
 
 def test_a_cluster_that_does_not_answer_has_what_is_recorded() -> None:

@@ -281,7 +281,7 @@ def test_a_cluster_that_is_picked_no_more_stays_while_that_is_held(
     found = fewer.decide(kept=held(bindings=bindings)).decided[WEB]
     assert {(cluster, one) for cluster, one, _ in states(found.record)} == {("c1", "Bound"), ("c2", state.value)}
     assert found.clusters == frozenset(kept)
-    assert bool(found.record.schedule_key) is key
+    assert bool(found.record.schedule_key) is key and found.record.schedule_key is not None
     scheduled = found.record.scheduled
     assert scheduled is not None and scheduled.status is Status.TRUE
     assert scheduled.message.endswith(more) and ("kept by a hold" in scheduled.message) is bool(more)
@@ -649,6 +649,31 @@ def test_a_pass_takes_over_what_the_one_before_prepared() -> None:
     assert first.payload_memo is not None and first.disturbed == {SHOP: frozenset()}
     assert dict(again.digests) == {WEB: ((), b"")} and again.profile is profile
     assert (again.evictions, again.pins, again.quarantines, again.deletions) == ({}, {}, {}, ())
+
+
+def test_an_override_that_is_gone_is_kept_while_a_binding_names_it() -> None:
+    named = settled().with_binding(cluster_resource_overrides=(FRONT.reference,))
+    for given, kept in ((named, (FRONT,)), (settled(), ())):
+        given = replace(given, before=replace(given.before, overrides={FRONT.override.key: (FRONT,)}))
+        assert given.shared().every_override == kept and given.shared().overrides == ()
+
+
+def test_what_cannot_be_prepared_is_noted_and_the_rest_is() -> None:
+    """A cluster whose heartbeat has no time zone, and an override that cannot be read."""
+    odd = builders.cluster("c1").status.agent
+    assert odd is not None
+    naive = replace(odd, last_received_heartbeat=NOW.replace(tzinfo=None))
+    broken = replace(MEMBERS["c1"], status=replace(MEMBERS["c1"].status, agent=naive))
+    no_rules: Any = 7
+    unusable = replace(FRONT.override, rules=no_rules)
+    rests = settled().write(objects={"overrides": {FRONT.override.key: unusable}})
+    before = replace(rests.before, overrides={FRONT.override.key: (FRONT,)})
+    inputs = Inputs(desired=rests.wanted, before=before, observations={}, now=NOW)
+    failures = Failures()
+    made = prepare(inputs, {**MEMBERS, "c1": broken}, rests.shared().profile, {}, SharedMemo(), failures)
+    assert {str(one.subject) for one in failures.found} == {"MemberCluster c1", "ClusterResourceOverride front"}
+    assert [one.verdict for one in made.index.eligibilities] == ["health-unknown", "eligible"]
+    assert made.every_override == (FRONT,)
 
 
 def test_the_settings_of_a_commit_go_into_the_state() -> None:

@@ -19,7 +19,7 @@ from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import ASKED_AT, ApprovalRequest, RunRecord
 from gitfleet.api.staged import Approval, Stage, StagedRun, StagedStrategy
 from gitfleet.api.values import NamespacedName
-from gitfleet.approvals import judge
+from gitfleet.approvals import judge, unasked
 from gitfleet.model.approvals import Change
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
@@ -119,6 +119,36 @@ def test_the_requests_of_runs_that_are_forgotten_are_forgotten() -> None:
     assert every.requests_of(asked("a")) == {mine.key: mine}
     assert every.requests_of(asked("a", "shop")) == {ours.key: ours}
     assert every.requests_of(asked("c")) == {}
+
+
+def test_answers_to_nothing_that_was_asked_are_known() -> None:
+    mine, stray = (Approval(key=NamespacedName("", name)) for name in ("a-all", "b-all"))
+    desired = commit(asked("a"), approvals=(mine, stray))
+    request = requested("a-all", "a")
+    found = runs_of(inputs(desired, known("a"), requests=(request,)))
+    assert found.unmeant == unasked([staged.asked(request)], desired.approvals, desired.approvals_by_request)
+    assert found.unmeant
+
+
+@pytest.mark.parametrize(
+    ("namespace", "path", "object_", "hides"),
+    [
+        ("", "all.yaml", "ClusterStagedUpdateStrategy/all", True),
+        ("shop", "all.yaml", "StagedUpdateStrategy/shop/all", True),
+        ("shop", "all.yaml", "ClusterStagedUpdateStrategy/all", False),
+        ("", "strategies/all.yaml", "", True),
+        ("", "runs/all.yaml", "", False),
+    ],
+)
+def test_a_run_whose_strategy_cannot_be_read_says_where_the_error_is(
+    namespace: str, path: str, object_: str, hides: bool
+) -> None:
+    fault = Fault(path, 3, object_, "spec", "is wrong")
+    shared = beside(replace(commit(asked("one", namespace)), faults=(fault,)), known("one", namespace))
+    after = advance(PlacementKey(namespace, "web"), record(scheduled("a")), SCHEDULED, shared, Failures())
+    (run,) = after.runs
+    said = " ".join([told(run) if run.status.conditions else "", *(after.plan.waiting if after.plan else ())])
+    assert (f"{path}:3" in said) is hides, said
 
 
 OVER = replace(known("over"), status=staged.lost_run(asked("over"), NOW).status)
@@ -232,7 +262,8 @@ def test_runs_of_placements_that_there_are_not_end() -> None:
     moved = replace(mine, generation=7)
     advanced = {WEB: Advanced(runs=(moved,), requests={asked_for.key: asked_for})}
 
-    def seen(_: PlacementKey) -> Beside:
+    def seen(key: PlacementKey) -> Beside:
+        assert key == PlacementKey("", "gone")
         return Beside(inputs=given, runs=runs, clusters={})
 
     after = with_runs(FleetState(), advanced, runs, seen, Failures())
