@@ -70,13 +70,13 @@ class Claims:
         """Whether a placement is to lose an object, though its work on this cluster may have it still."""
         return placement in self.request.going or identity in self.request.given_up.get(placement, ())
 
-    def yields_to(self, placement: PlacementKey, manifest: Manifest) -> bool:
+    def yields_to(self, placement: PlacementKey, manifest: Manifest, holder: PlacementKey) -> bool:
         """Whether the placement that has an object lets go of it for another one that wants it here: it is to lose the
         object, and the other one changes nothing in it. So neither waits for the rollout of the other."""
         entry, identity = self.entry(manifest.key), manifest.key.identity
         if entry is None or entry.applied_digest != manifest.digest or self.gives_up(placement, identity):
             return False
-        return self.gives_up(entry.placement, identity)
+        return entry.placement == holder and self.gives_up(holder, identity)
 
 
 def index_claims(request: ApplyRequest, failures: Failures, successors: Successors) -> Claims:
@@ -129,7 +129,8 @@ def _holders(claims: Claims) -> tuple[dict[Identity, PlacementKey], dict[Identit
             staying.setdefault(identity, placement)
             if reports_only:
                 continue
-            if holders.setdefault(identity, placement) != placement and claims.yields_to(placement, manifest):
+            holder = holders.setdefault(identity, placement)
+            if holder != placement and claims.yields_to(placement, manifest, holder):
                 holders[identity] = staying[identity] = placement
     return holders, staying
 

@@ -62,11 +62,10 @@ def plan_fleet(
 
     Where planning fails nothing is done on the cluster. A result in which an object failed is not kept.
     """
-    plans: dict[str, Planned] = {}
-    operations: list[Operation] = []
+    plans, operations = dict[str, Planned](), list[Operation]()
     going = frozenset(key for key, record in state.placements.items() if record.placement.deleting is not None)
     successors = Successors.of(state)
-    given_up = successors.given_up(failures)
+    given_up, newest = successors.given_up(failures), successors.newest()
     for name, observation in sorted(observations.items()):
         owned, placed = state.inventory.get(name, {}), works.get(name, ())
         if name not in state.clusters or not observation.reachable or not (owned or placed):
@@ -82,6 +81,7 @@ def plan_fleet(
             known_namespaces=observation.namespaces,
             leaving=state.clusters[name].deleting is not None,
             going=going,
+            outdated=frozenset(w.placement for w in placed if newest.get(w.placement, w.snapshot) != w.snapshot),
             given_up={w.placement: given_up[w.placement] for w in placed if w.placement in given_up},
             compared=_compared_before(known, observation),
         )

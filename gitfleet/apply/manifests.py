@@ -68,6 +68,9 @@ def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryE
     """The object is ours: apply what changed here, or what somebody changed there."""
     key, strategy = manifest.key, work.apply_strategy
     if entry.placement != work.placement:
+        if work.placement in claims.request.outdated and entry.applied_digest not in (None, manifest.digest):
+            why = f"{key} stays as {entry.placement.kind} {entry.placement} left it until the newest snapshot goes out"
+            return left_alone(manifest, work, live, KeepCode.HANDED_OVER, why)
         why = f"{key} is handed over by {entry.placement.kind} {entry.placement}"
         return _update(manifest, work, live, claims, why)
     if entry.uid is None or entry.applied_digest is None or entry.shape_digest is None:

@@ -24,7 +24,8 @@ class ApplyRequest:
     of works and inventory; a key in neither was not observed and is left as it is. `known_namespaces` are those the
     cluster was seen to have, None when they were not read. Where the cluster is `leaving` the fleet, `removing` follows
     its deleteOptions. `going` are the placements that are being removed: what they still have is handed over as they
-    leave. `given_up` are the objects that other placements are to lose, by their newest content.
+    leave. `given_up` are the objects that other placements are to lose, by their newest content. `outdated` are those
+    whose work is not their newest content: what another one changed since is not changed back by it.
     """
 
     cluster: str
@@ -36,5 +37,6 @@ class ApplyRequest:
     known_namespaces: Collection[str] | None = None
     leaving: bool = False
     going: Collection[PlacementKey] = frozenset()
+    outdated: Collection[PlacementKey] = frozenset()
     given_up: Mapping[PlacementKey, Collection[Identity]] = field(default_factory=dict)
     compared: Comparisons = field(default_factory=Comparisons, compare=False)

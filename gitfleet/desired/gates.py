@@ -146,11 +146,12 @@ def gate_slips(
 
 
 def _before(item: ReadObject, recovery: Recovery, gone: Collection[ReadObject]) -> ReadObject | None:
-    """What a gate was before, where it may be another now: under its name, or the only one of its kind that is gone."""
+    """What a gate was before, where it may be another now: under its name, or the only one of its kind that its file
+    has no more."""
     old = recovery.previous(item.identity)
     if old is not None:
         return old if type(old.value) is type(item.value) and _is_gate(old.value) else None
-    same = [one for one in gone if type(one.value) is type(item.value)]
+    same = [one for one in gone if type(one.value) is type(item.value) and one.origin.path == item.origin.path]
     return same[0] if len(same) == 1 else None
 
 

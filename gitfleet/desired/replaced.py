@@ -7,7 +7,7 @@ placement, in a file that has an error, is no removal as long as the error is th
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gitfleet.api.clusters import CLUSTER_GROUP, MemberCluster
@@ -56,6 +56,7 @@ class Replacements:
             for identity, item in self.recovery.everything().items()
             if identity[:2] in _KINDS and identity not in named and (identity not in chosen or identity in kept)
         ]
+        gone = sorted([*gone, *self._narrowed(chosen, named)], key=lambda item: item.identity)
         for path in self.unreadable if gone else ():
             if items := [item for item in gone if self._may_hold(path, item)]:
                 line = min((fault.line for fault in faults if fault.path == path), default=1)
@@ -64,9 +65,26 @@ class Replacements:
         compares = len(gone) * len(refused) <= _MOST_GUESSES
         for one in refused if gone else ():
             same = [item for item in gone if _KINDS[one.identity[:2]] is _KINDS[item.identity[:2]]]
-            if items := [item for item in same if not compares or self._may_replace(one, item, there)]:
+            if items := [
+                item for item in same if not compares or self._may_replace(one, self._lost(item, chosen), there)
+            ]:
                 origin = one.origin
                 yield origin.path, items, Fault(origin.path, origin.line, one.label, "metadata.name", _sentence(items))
+
+    def _narrowed(self, chosen: Mapping[Identity, ReadObject], named: Collection[Identity]) -> Iterator[ReadObject]:
+        """The placements that this commit takes selectors from, as they were."""
+        for identity, item in self.recovery.everything().items():
+            is_edited = identity in chosen and identity not in named and chosen[identity] is not item
+            if is_edited and self._lost(item, chosen) is not item:
+                yield item
+
+    def _lost(self, item: ReadObject, chosen: Mapping[Identity, ReadObject]) -> ReadObject:
+        """A placement with the selectors alone that it loses; the very same where it loses none, or as a whole."""
+        new = chosen.get(item.identity)
+        if new is None or not isinstance(item.value, Placement) or not isinstance(new.value, Placement):
+            return item
+        left = tuple(one for one in item.value.selectors if one not in new.value.selectors)
+        return replace(item, value=replace(item.value, selectors=left)) if left else item
 
     def of_unknown_files(self) -> Iterator[str]:
         """The paths of which nobody knows what was there before."""

@@ -126,13 +126,8 @@ def _warnings(pool: _Pool) -> Refusals:
     sound = [item for item in pool.chosen.values() if item.identity not in pool.kept]
     known = replace(_known_kinds(pool), hidden=pool.hidden)
     # Without its budget a placement could be evicted at will: one that means nothing stays and blocks evictions.
-    found = [
-        *budget_warnings(sound),
-        *exported_warnings(sound, pool.request.accepted),
-        *selector_warnings(sound, known),
-        *undeclared_warnings(sound, known),
-    ]
-    found += policy_warnings(sound, known)
+    found = [*budget_warnings(sound), *exported_warnings(sound, pool.request.accepted), *policy_warnings(sound, known)]
+    found += [*selector_warnings(sound, known), *undeclared_warnings(sound, known)]
     present = Present(pool.chosen.values(), pool.request.accepted, pool.hidden, pool.recovery.everything())
     absent = present.warnings(absent_notes, unselected_notes) + mislabelled_warnings(present.items)
     return [*found, *((item, note) for item, note in absent if item.identity not in pool.kept)]
@@ -197,12 +192,11 @@ def _recover(pool: _Pool, gathered: Gathered) -> None:
     for path, reading in gathered.readings.items():
         refused = {item.identity for item in reading.faulty}
         unmatched = {identity for identity in sorted(refused) if not _restore(pool, identity, path)}
-        fresh = unmatched - pool.recovery.was_faulty(path)
         if reading.unreadable:
             _restore_file(pool, path, path, refused)
             damaged[path] = None
         elif unmatched:
-            _restore_damaged(pool, path, refused, fresh, damaged)
+            _restore_damaged(pool, path, refused, unmatched - pool.recovery.was_faulty(path), damaged)
     for path in gathered.closed:
         _restore_file(pool, path, area_of(path), set())
         damaged[path] = None
@@ -224,6 +218,8 @@ def _keep_replaced(pool: _Pool, gathered: Gathered) -> None:
     errors = Replacements(pool.request, pool.recovery, (*pool.refused, *pool.doubled), unreadable)
     for path, items, fault in errors.of(pool.chosen, pool.kept, pool.faults):
         for item in items:
+            if item.identity not in pool.kept:
+                pool.chosen.pop(item.identity, None)  # an edit that takes selectors from it
             _keep(pool, item, path)
         pool.faults.append(fault)
     for path in errors.of_unknown_files():

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from gitfleet.api.holds import Removal
 from gitfleet.api.objects import ObjectKey
-from gitfleet.api.placements import PlacementKey
+from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.model.approvals import FactsByApproval
 from gitfleet.model.desired import Desired
@@ -31,6 +31,8 @@ class Inputs:
     now: datetime
     renamed: Mapping[PlacementKey, PlacementKey] = field(default_factory=dict)
     """The placements that have another name from now on: by it, what they were called. `before` has it already."""
+    waiting: Mapping[PlacementKey, Placement] = field(default_factory=dict)
+    """By its old name, what a placement is to be that cannot have its new name yet; `desired` has what it was."""
     approvals: FactsByApproval | None = None
     """How the approvals came to the watched branch that may answer a request; None where nobody could look."""
 

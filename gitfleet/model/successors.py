@@ -67,6 +67,14 @@ class Successors:
         had = frozenset[Identity]().union(*(self.content(key, record.snapshot_named(name)) for name in older))
         return had - self.content(key, latest) - frozenset(self.unsaid.get(key, ()))
 
+    def newest(self) -> dict[PlacementKey, str]:
+        """The newest snapshot of each placement; those that are pinned to another one are left out."""
+        return {
+            key: latest.name
+            for key, record in self.records.items()
+            if record.pinned is None and (latest := record.latest_resources) is not None
+        }
+
     def binding(self, key: PlacementKey, cluster: str) -> Binding | None:
         """The binding by which a placement wants a cluster."""
         return self._active(key).get(cluster)
@@ -94,14 +102,29 @@ class Successors:
     def awaited_there(self, owner: PlacementKey, cluster: str, identity: Identity) -> PlacementKey | None:
         """As `awaited`, by the placements alone that are to come to the very cluster, or may be for all that is known:
         two placements that wait to have things elsewhere would wait for each other."""
-        return next((key for key in self.selecting(identity, owner) if self._lacks(key, cluster, identity, None)), None)
+        lacking: PlacementKey | None = None
+        for key in self.selecting(identity, owner):
+            if not self._lacks(key, cluster, identity, None):
+                if self.binding(key, cluster) is not None:
+                    return None  # one takes it over, so that it stays whatever the others wait for
+            elif lacking is None:
+                lacking = key
+        return lacking
 
     def _selects_again(self, key: PlacementKey, cluster: str, identity: Identity) -> bool:
+        """Whether an older snapshot had the object, the one that is to be there has not, and the newest has it again:
+        what was given up was taken back. A snapshot before the object is a rollback, which takes it away."""
         record = self.records.get(key)
         binding = self.binding(key, cluster) if record is not None else None
-        if record is None or binding is None or not binding.kept or record.placement.deleting is not None:
+        if record is None or binding is None or record.placement.deleting is not None or record.pinned is not None:
             return False
-        return identity in self.content(key, record.latest_resources)
+        there = record.snapshot_named(binding.resource_snapshot)
+        if there is None or identity in self.content(key, there):
+            return False
+        had = bool(binding.kept) or any(
+            identity in self.content(key, one) for one in record.resource_snapshots if one.index < there.index
+        )
+        return had and identity in self.content(key, record.latest_resources)
 
     def _lacks(
         self, key: PlacementKey, cluster: str, identity: Identity, works: Mapping[PlacementKey, Work] | None

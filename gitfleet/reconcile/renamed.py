@@ -55,7 +55,9 @@ def _with_renamed(inputs: Inputs, failures: Failures) -> Inputs:
     records = [ready.get(was, record) for was, record in inputs.before.placements.items()]
     names = {was: record.placement.key for was, record in ready.items()}
     before = _under_names(inputs.before, records, names)
-    return replace(inputs, desired=wanted, before=before, renamed={key: was for was, key in names.items()})
+    late = {was: inputs.desired.placements[key] for was, (key, _) in waiting.items()}
+    renamed = {key: was for was, key in names.items()}
+    return replace(inputs, desired=wanted, before=before, renamed=renamed, waiting=late)
 
 
 def _renamed(wanted: Desired, before: FleetState) -> dict[PlacementKey, PlacementKey]:

@@ -18,7 +18,7 @@ def unsaid_selections(
     records: Mapping[PlacementKey, PlacementRecord], shared: Shared, failures: Failures
 ) -> dict[PlacementKey, frozenset[Identity]]:
     """By placement, of those that are pinned, that could not be decided in this pass, or whose selection cannot be used
-    as a whole: then what each selector picks."""
+    as a whole: then what each selector picks; and of those whose new name waits, what they are to select under it."""
     found: dict[PlacementKey, frozenset[Identity]] = {}
     for key, record in records.items():
         placement = shared.inputs.desired.placements.get(key)
@@ -27,6 +27,9 @@ def unsaid_selections(
         unusable = scheduled is not None and scheduled.reason == Reason.INVALID_RESOURCE_SELECTORS
         if placement is not None and (record.pinned is not None or unusable or subject in failures):
             found[key] = failures.contain(subject, frozenset(), _selected, placement, shared.payload)
+        if (late := shared.inputs.waiting.get(key)) is not None:
+            more = failures.contain(subject, frozenset[Identity](), _selected, late, shared.payload)
+            found[key] = found.get(key, frozenset()) | more
     return found
 
 

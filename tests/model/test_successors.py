@@ -182,7 +182,7 @@ def keeping(at: int = 0, record: PlacementRecord = TOOK, reason: str = KEPT_FOR_
 @pytest.mark.parametrize(
     ("record", "again"),
     [
-        (keeping(), True),
+        (keeping(), False),  # the snapshot that is to be there has it
         (keeping(record=newer()), True),
         (TOOK, False),
         (keeping(reason="Held"), False),

@@ -70,7 +70,8 @@ def test_what_a_refused_document_was_stays(name: str) -> None:
         world.write({"resources/other.yaml": to_yaml(builders.namespace("other"))})  # a later commit that is sound
         world.settle()
         state = world.state()
-        (fault,) = [fault for fault in state.faults if fault.severity is Severity.ERROR]
+        errors = [fault for fault in state.faults if fault.severity is Severity.ERROR]
+        (fault,) = [fault for fault in errors if "may be meant to replace" not in fault.message]  # what it was before
         assert (fault.path, fault.object) == (path, label) and "is defined a second time" in fault.message
         assert (objects(world), dict(state.holds)) == (before, {})
         world.write({path: text})

@@ -376,3 +376,95 @@ def test_what_a_placement_takes_over_that_only_reports_stays_and_says_so() -> No
     assert result is not None and result.settled
     stays = "web stays on c1, c2 and c3 until ClusterResourcePlacement shop has its objects there"
     assert result.asks == (f"{stays}, and it only reports differences: change its applyStrategy, or what it selects",)
+
+
+@pytest.mark.parametrize("passes", range(1, 6))
+@pytest.mark.parametrize("cluster", ["c1", "c3"])
+def test_a_move_that_is_taken_back_after_a_cluster_refused_it_deletes_nothing(cluster: str, passes: int) -> None:
+    world = begun(FEW, placing("web", ONE, *NAMES), placing("z", ONE, MORE[0]))
+    with world.nothing_deleted():
+        world.fleet.cluster(cluster).failing = 1000
+        world.commit(placing("web", ONE, "web", "x"), placing("z", ONE, MORE[0], "api"))
+        for _ in range(passes):
+            world.reconcile()
+            world.advance(seconds=3)
+        world.fleet.cluster(cluster).failing = 0
+        world.commit(placing("web", ONE, *NAMES), placing("z", ONE, MORE[0]))
+        world.settle()
+        assert has_all(world)
+
+
+def test_a_rename_that_waits_takes_over_later_what_it_is_to_select_besides() -> None:
+    world = begun(FEW, placing("pay", ONE, "web"), placing("web", ONE, "api", "x"))
+    world.commit(builders.placement_budget("pay", minAvailable=1))
+    world.settle()
+    with world.nothing_deleted():
+        world.commit(placing("api", ONE, "web", "api"), placing("web", ONE, "x"), remove=["placements/pay.yaml"])
+        world.settle()
+        assert has_all(world) and set(map(str, world.state().placements)) == {"pay", "web"}
+        world.commit(builders.placement_budget("api", minAvailable=1), remove=["budgets/pay.yaml"])
+        world.settle()
+        assert has_all(world)
+    assert owners(world) == {"api", "web"}
+
+
+@pytest.mark.parametrize("broken", ["field", "unreadable", "kind"])
+@pytest.mark.parametrize("new", [True, False])
+def test_a_selector_that_moves_into_a_file_with_an_error_stays_where_it_was(new: bool, broken: str) -> None:
+    world = begun(FEW, placing("web", ONE, "web", "x"), placing("api", ONE, "api"))
+    name, others = ("shop", ("web",)) if new else ("api", ("api", "web"))
+    text = builders.to_yaml(placing(name, ONE, *others))
+    spoilt = {
+        "field": text.replace("strategy:", "stratgy:"),
+        "unreadable": "kind: [\n",
+        "kind": text.replace("kind: ClusterResourcePlacement", "kind: ClusterResourcePlacemnt"),
+    }[broken]
+    with world.nothing_deleted():
+        world.write(
+            {f"placements/{name}.yaml": spoilt, "placements/web.yaml": builders.to_yaml(placing("web", ONE, "x"))}
+        )
+        world.settle()
+        world.commit(builders.namespace("later"))
+        world.restart()
+        world.settle()
+        assert has_all(world) and owners(world) == {"web", "api"}
+        stays = "may be meant to replace ClusterResourcePlacement web (placements/web.yaml), which goes on as it was"
+        assert any(stays in str(fault) for fault in world.state().faults)
+        world.write({f"placements/{name}.yaml": text})
+        world.settle()
+        assert has_all(world)
+    assert owners(world) == {name, "web", "api"}
+    assert not world.state().faults
+
+
+@pytest.mark.parametrize("gate", ["external", "frozen"])
+def test_what_comes_back_to_a_placement_that_waits_keeps_the_content_that_it_has(gate: str) -> None:
+    strategy, close, _ = GATES[gate]
+    world = begun(FEW, placing("a", strategy, "web", "x"), placing("z", ONE, "api"))
+    world.commit(*close(world, "a"))
+    world.settle()
+    world.commit(placing("a", strategy, "x"), placing("z", ONE, "api", "web"))
+    world.settle()
+    world.commit(builders.deployment("web", "web", image="web:2"))
+    world.settle()
+    assert {world.image_in(name, "web") for name in FEW} == {"web:2"}
+    seen: set[str | None] = set()
+    world.watch = lambda _: seen.update(world.image_in(name, "web") for name in FEW)
+    with world.nothing_deleted():
+        world.commit(placing("a", strategy, "web", "x"), placing("z", ONE, "api"))
+        world.settle()
+    assert seen <= {"web:2"} and {world.image_in(name, "web") for name in FEW} == {"web:2"}
+
+
+def test_a_placement_leaves_though_two_others_select_what_it_has() -> None:
+    world = begun(FEW, placing("a", ONE, *NAMES), placing("y", ONE, MORE[0]), placing("z", ONE, MORE[1]))
+    with world.nothing_deleted():
+        world.commit(
+            placing("y", ONE, MORE[0], *NAMES),
+            placing("z", ONE, MORE[1], "web"),
+            builders.deployment("web", "web", image="web:2"),
+            remove=["placements/a.yaml"],
+        )
+        world.settle()
+    assert owners(world) == {"y"}
+    assert {world.image_in(name, "web") for name in FEW} == {"web:2"}
