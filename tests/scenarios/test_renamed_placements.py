@@ -324,7 +324,8 @@ def test_a_placement_keeps_its_old_name_while_a_file_names_it(
     assert (names(world), owners(world)) == ({"shop"}, {"shop"})
 
 
-def test_a_placement_keeps_its_old_name_until_its_run_is_over() -> None:
+def with_a_run_to_start() -> tuple[World, dict[str, Any]]:
+    """An External placement that is rolled out, with a run that is only initialized, and that run."""
     world = staged(World(rules=(QUICK,)), *members(*EVERY))
     world.commit(one_stage(), builders.staged_run("go", placement="web", strategy="all"))
     world.settle()
@@ -332,6 +333,11 @@ def test_a_placement_keeps_its_old_name_until_its_run_is_over() -> None:
     waiting["spec"]["state"] = "Initialize"
     world.commit(waiting, builders.deployment("web", "web", image="web:2"))
     world.settle()
+    return world, waiting
+
+
+def test_a_placement_keeps_its_old_name_until_its_run_is_over() -> None:
+    world, waiting = with_a_run_to_start()
     untouched(world, lambda: rename(world, strategy=EXTERNAL))
     assert [str(f) for f in world.state().faults if "under a new name" in str(f)] == [
         f"{RENAMED}run go2 of it is not over; let it end, or remove its file"
@@ -344,13 +350,7 @@ def test_a_placement_keeps_its_old_name_until_its_run_is_over() -> None:
 
 
 def test_a_run_and_an_eviction_of_the_new_name_wait_for_the_rename() -> None:
-    world = staged(World(rules=(QUICK,)), *members(*EVERY))
-    world.commit(one_stage(), builders.staged_run("go", placement="web", strategy="all"))
-    world.settle()
-    waiting = builders.staged_run("go2", placement="web", strategy="all")
-    waiting["spec"]["state"] = "Initialize"
-    world.commit(waiting, builders.deployment("web", "web", image="web:2"))
-    world.settle()
+    world, waiting = with_a_run_to_start()
     early = builders.staged_run("next", placement="shop", strategy="all"), builders.eviction("out", "shop", "c1")
     untouched(world, lambda: rename(world, *early, strategy=EXTERNAL))
     assert ("next" in map(str, world.state().runs), dict(world.state().evictions)) == (False, {})
