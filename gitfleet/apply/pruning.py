@@ -52,6 +52,8 @@ def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
         return keep_entry(entry, claims, KeepCode.TERMINATING, why, live)
     if successor is not None:
         why = f"{entry.key} stays until {successor.kind} {successor}, which selects it, has it here"
+        if error := claims.errors.get(entry.key.identity):
+            why = f"{entry.key} stays, as {successor.kind} {successor} may select it, but {error}"
         return keep_entry(entry, claims, KeepCode.KEPT_FOR_SUCCESSOR, why, live)
     user = _user_of(entry, live, claims)
     if user is not None:

@@ -5,18 +5,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import TypeVar
 
-from gitfleet.api.clusters import CLUSTER_GROUP
+from gitfleet.api.clusters import CLUSTER_GROUP, MemberCluster
 from gitfleet.api.faults import Severity, are_all_listed
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.objects import Identity, Manifest, Origin
 from gitfleet.api.overrides import OverrideKey
-from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
+from gitfleet.api.placements import PLACEMENT_GROUP, Placement, PlacementKey
 from gitfleet.api.staged import EVICTION
 from gitfleet.desired.paths import area_of, is_kustomization
 from gitfleet.desired.readings import FileReading, ReadObject, payload_identity
 from gitfleet.desired.rebuilt import rebuilt_folders
 from gitfleet.desired.request import DesiredRequest
+
+_Leaves = TypeVar("_Leaves", Placement, MemberCluster)
 
 
 class Recovery:
@@ -198,19 +202,20 @@ class Recovery:
                     yield ReadObject(identity, str(manifest.key), origin, value)
 
     def _accepted(self, identity: Identity, path: str) -> ReadObject | None:
-        """The version that the state branch holds of a placement, cluster, override or eviction; none when it is
-        leaving."""
+        """The version that the state branch holds of a placement, cluster, override or eviction; of one that is leaving
+        as it was before: what has an error takes a removal back, too (decision D33)."""
         group, kind, namespace, name = identity
         accepted = self._request.accepted
         label = "/".join(part for part in (kind, namespace, name) if part)
         if group == CLUSTER_GROUP and kind == "MemberCluster":
             cluster = accepted.clusters.get(name)
-            if cluster is not None and cluster.deleting is None:
-                return ReadObject(identity, label, cluster.origin or Origin(path, 1), cluster)
+            if cluster is not None:
+                return ReadObject(identity, label, cluster.origin or Origin(path, 1), _staying(cluster))
         if group == PLACEMENT_GROUP and kind in ("ClusterResourcePlacement", "ResourcePlacement"):
             record = accepted.placements.get(PlacementKey(namespace, name))
-            if record is not None and record.placement.deleting is None:
-                return ReadObject(identity, label, record.placement.origin or Origin(path, 1), record.placement)
+            if record is not None:
+                placement = _staying(record.placement)
+                return ReadObject(identity, label, placement.origin or Origin(path, 1), placement)
         if group == PLACEMENT_GROUP and kind in ("ClusterResourceOverride", "ResourceOverride"):
             snapshots = accepted.overrides.get(OverrideKey(namespace, name))
             if snapshots:
@@ -219,6 +224,10 @@ class Recovery:
         if group == PLACEMENT_GROUP and kind == EVICTION and name in accepted.evictions:
             return ReadObject(identity, label, Origin(path, 1), accepted.evictions[name])
         return None
+
+
+def _staying(one: _Leaves) -> _Leaves:
+    return one if one.deleting is None else replace(one, deleting=None)
 
 
 def is_within(known: str, path: str) -> bool:

@@ -13,12 +13,13 @@ from typing import Any, Final
 from gitfleet.api.clusters import CLUSTER_GROUP, MemberCluster
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import Identity
-from gitfleet.api.placements import PLACEMENT_GROUP, Placement
+from gitfleet.api.placements import PLACEMENT_GROUP, Placement, PlacementKey, ResourceSelector
 from gitfleet.desired.paths import area_of, is_payload_path
 from gitfleet.desired.readings import ReadObject
 from gitfleet.desired.recovery import Recovery, is_within
 from gitfleet.desired.request import DesiredRequest
 from gitfleet.formats.sentences import agreeing, named_briefly
+from gitfleet.model.desired import Misread
 
 _KINDS: Final = {
     (PLACEMENT_GROUP, "ClusterResourcePlacement"): Placement,
@@ -86,6 +87,28 @@ class Replacements:
         left = tuple(one for one in item.value.selectors if one not in new.value.selectors)
         return replace(item, value=replace(item.value, selectors=left)) if left else item
 
+    def misread(self, kept: Collection[Identity]) -> dict[PlacementKey, Misread]:
+        """The placements with an error, with what can still be read of their selectors: of those that are `kept` as
+        they were for another reason, and of those that leave while such a file may be theirs, nothing."""
+        found: dict[PlacementKey, Misread] = {}
+        for one in self.refused:
+            if _KINDS.get(one.identity[:2]) is Placement:
+                key = PlacementKey(*one.identity[2:])
+                found[key] = _misread(one, key, found.get(key))
+        for identity in kept:
+            if _KINDS.get(identity[:2]) is Placement and (key := PlacementKey(*identity[2:])) not in found:
+                held, item = self.recovery.held().get(identity), self.recovery.previous(identity)
+                path = held[0] if held is not None else item.origin.path if item is not None else ""
+                found[key] = Misread(path, None)
+        known = self.request.accepted.placements
+        leaving = [key for key, record in known.items() if record.placement.deleting is not None]
+        for path in self.unreadable if leaving else ():
+            text, stem = self.request.text_of(path), path.rpartition("/")[2].partition(".")[0]
+            for key in leaving if not is_payload_path(path) else ():
+                if key.name == stem or not text or key.name.encode() in text:
+                    found.setdefault(key, Misread(path, None))
+        return found
+
     def of_unknown_files(self) -> Iterator[str]:
         """The paths of which nobody knows what was there before."""
         paths = {one.origin.path for one in self.refused if one.identity[:2] in _KINDS}
@@ -146,6 +169,19 @@ def _selected(value: object) -> list[_Selected] | None:
         return None
     texts = [tuple(row.get(part, "") for part in ("group", "kind", "name")) for row in rows]
     return [(one[0], one[1], one[2]) if all(isinstance(part, str) for part in one) else ("", "", "") for one in texts]
+
+
+def _misread(one: ReadObject, key: PlacementKey, other: Misread | None) -> Misread:
+    """What a placement selects by a document with an error, and by another one of the same name."""
+    rows = _selected(one.value)
+    if rows is None or (other is not None and other.placement is None):
+        return Misread(one.origin.path, None)
+    if isinstance(one.value, Placement):
+        selectors = one.value.selectors
+    else:
+        selectors = tuple(ResourceSelector(group=g, version="", kind=k, name=name or None) for g, k, name in rows)
+    before = other.placement.selectors if other is not None and other.placement is not None else ()
+    return Misread(one.origin.path, Placement(key=key, selectors=(*before, *selectors)))
 
 
 def _share(namespace: str, one: Iterable[_Selected], other_namespace: str, other: Iterable[_Selected]) -> bool:

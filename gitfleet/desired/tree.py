@@ -10,6 +10,7 @@ from typing import Final
 from gitfleet.api.faults import Fault, LastGood, Severity, listed
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.objects import GroupKind, Identity, Manifest
+from gitfleet.api.placements import PlacementKey
 from gitfleet.desired.absent import absent_notes
 from gitfleet.desired.crosschecks import (
     Refusals,
@@ -49,7 +50,7 @@ from gitfleet.desired.replaced import Replacements
 from gitfleet.desired.request import DesiredRequest
 from gitfleet.desired.unselected import unselected_notes
 from gitfleet.desired.vanished import ignored_placed, vanished_objects
-from gitfleet.model.desired import Desired
+from gitfleet.model.desired import Desired, Misread
 
 _MOST_GUESSES: Final = 1_000_000
 """Beyond so many pairs of a vanished object and a file that may hold it, all of them are taken to be there."""
@@ -69,6 +70,7 @@ class _Pool:
     last_good: dict[str, dict[tuple[str, str], set[int]]] = field(default_factory=dict)
     hidden: Hidden = field(default_factory=Hidden)
     holds_removals: bool = False
+    misread: dict[PlacementKey, Misread] = field(default_factory=dict)
 
 
 def read_desired(request: DesiredRequest) -> Desired:
@@ -222,6 +224,7 @@ def _keep_replaced(pool: _Pool, gathered: Gathered) -> None:
                 pool.chosen.pop(item.identity, None)  # an edit that takes selectors from it
             _keep(pool, item, path)
         pool.faults.append(fault)
+    pool.misread = errors.misread(pool.kept)
     for path in errors.of_unknown_files():
         _hold_removals(pool, path)
     _restore_overrides(pool)
@@ -390,6 +393,7 @@ def _desired(pool: _Pool, scopes: dict[GroupKind, bool]) -> Desired:
             for path, versions in sorted(pool.last_good.items())
         },
         holds_removals=pool.holds_removals,
+        misread=pool.misread,
         vanished=vanished_objects(pool.request, pool.recovery, pool.chosen),
         ignored=ignored_placed(pool.request),
         sources={folder: built.sources for folder, built in pool.request.built.items() if built.sources},

@@ -76,8 +76,9 @@ def asking_sentences(decision: Decision) -> tuple[str, ...]:
                 continue  # it goes on by itself
             where = named_briefly(sorted(clusters), 3)
             what = "stays" if record.placement.deleting is not None else "keeps what it no longer selects"
-            stays = f"{key} {what} on {where} until {other.kind} {other} has its objects there"
-            waits = rollout.run_awaited(decision.after.placements[other]) if moves is None else ""
+            until = "" if other == key and asks_for else f" until {other.kind} {other} has its objects there"
+            stays = f"{key} {what} on {where}{until}"
+            waits = rollout.run_awaited(decision.after.placements[other]) if moves is None and not asks_for else ""
             run = f", and it waits for a run: add one (`gitfleet explain {other}`)"
             found.append(f"{stays}, and {asks_for}" if asks_for else f"{stays}{run if waits else ''}")
     return tuple(found)

@@ -55,6 +55,15 @@ class Vanished:
     unbuilt: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Misread:
+    """A placement that has an error in the file at `path`, with the selectors alone that can still be read of it; None
+    where nobody can say what it selects."""
+
+    path: str
+    placement: Placement | None
+
+
 class _Listed(Generic[K, V]):
     """The values of one kind that people write, by their key: `listed_as` is its name in `Desired.objects`."""
 
@@ -90,6 +99,8 @@ class Desired:
     holds_removals: bool = False
     vanished: Mapping[Identity, Vanished] = field(default_factory=dict, compare=False)
     ignored: Mapping[str, int] = field(default_factory=dict)
+    misread: Mapping[PlacementKey, Misread] = field(default_factory=dict, compare=False)
+    """The placements with an error: what they may select is deleted nowhere."""
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
     """The files and folders that kustomize's outputs were made of, by the folder whose objects they are."""
 

@@ -130,6 +130,14 @@ Inventory = Mapping[ObjectKey, InventoryEntry]
 """What gitfleet owns on one cluster."""
 
 
+@dataclass(frozen=True, slots=True)
+class MisreadObjects:
+    """The objects that a placement with an error in the file at `path` may select."""
+
+    path: str
+    objects: frozenset[Identity]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetState:
     """The state branch as values. `observed_commit` is the desired commit that was read last, None before the first;
@@ -162,6 +170,8 @@ class FleetState:
     unsaid: Mapping[PlacementKey, frozenset[Identity]] = field(default_factory=dict, compare=False)
     """What placements select of which their newest snapshot says nothing, as they are pinned or could not be decided:
     known while deciding, never stored."""
+    misread: Mapping[PlacementKey, MisreadObjects] = field(default_factory=dict, compare=False)
+    """What the files of placements may still select that have an error: known while deciding, never stored."""
     left_behind: Mapping[str, Mapping[PlacementKey, int]] = field(default_factory=dict, compare=False)
     """How many objects the last step let go without deleting them, by cluster and placement: reported, never stored."""
 

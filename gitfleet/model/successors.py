@@ -16,18 +16,19 @@ from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.model.state import FleetState, MisreadObjects, PlacementRecord
 from gitfleet.model.works import Work
 
 
 @dataclass(slots=True)
 class Successors:
-    """The placements that stay, by what they select in their newest content (`unsaid`: and beside it, see FleetState);
-    indexed once, when first asked."""
+    """The placements that stay, by what they select in their newest content (`unsaid`: and beside it; `misread`: and by
+    files with errors, see FleetState); indexed once, when first asked."""
 
     records: Mapping[PlacementKey, PlacementRecord]
     clusters: Mapping[str, MemberCluster] = field(default_factory=dict)
     unsaid: Mapping[PlacementKey, Collection[Identity]] = field(default_factory=dict)
+    misread: Mapping[PlacementKey, MisreadObjects] = field(default_factory=dict)
     _selecting: dict[Identity, list[PlacementKey]] | None = None
     _content: dict[tuple[PlacementKey, str | None], frozenset[Identity]] = field(default_factory=dict)
     _bindings: dict[PlacementKey, dict[str, Binding]] = field(default_factory=dict)
@@ -36,7 +37,7 @@ class Successors:
     @classmethod
     def of(cls, state: FleetState) -> Successors:
         """Those of a state."""
-        return cls(state.placements, state.clusters, state.unsaid)
+        return cls(state.placements, state.clusters, state.unsaid, state.misread)
 
     def selecting(self, identity: Identity, owner: PlacementKey | None) -> Iterable[PlacementKey]:
         """The placements that select an object, beside its owner."""
@@ -47,6 +48,10 @@ class Successors:
                     latest = record.latest_resources
                     for one in {*self.content(key, latest), *self.unsaid.get(key, ())}:
                         self._selecting.setdefault(one, []).append(key)
+            for key, misread in self.misread.items():
+                for one in misread.objects:
+                    if key not in (known := self._selecting.setdefault(one, [])):
+                        known.append(key)
         return (key for key in self._selecting.get(identity, ()) if key != owner)
 
     def given_up(self, failures: Failures) -> dict[PlacementKey, frozenset[Identity]]:
@@ -65,7 +70,7 @@ class Successors:
             return frozenset()
         older = {binding.resource_snapshot for binding in record.bindings} - {latest.name, None}
         had = frozenset[Identity]().union(*(self.content(key, record.snapshot_named(name)) for name in older))
-        return had - self.content(key, latest) - frozenset(self.unsaid.get(key, ()))
+        return had - self.content(key, latest) - frozenset(self.unsaid.get(key, ())) - self._unsure(key)
 
     def newest(self) -> dict[PlacementKey, str]:
         """The newest snapshot of each placement; those that are pinned to another one are left out."""
@@ -102,6 +107,8 @@ class Successors:
     def awaited_there(self, owner: PlacementKey, cluster: str, identity: Identity) -> PlacementKey | None:
         """As `awaited`, by the placements alone that are to come to the very cluster, or may be for all that is known:
         two placements that wait to have things elsewhere would wait for each other."""
+        if identity in self._unsure(owner):
+            return owner
         lacking: PlacementKey | None = None
         for key in self.selecting(identity, owner):
             if not self._lacks(key, cluster, identity, None):
@@ -114,10 +121,15 @@ class Successors:
     def _selects_again(self, key: PlacementKey, cluster: str, identity: Identity) -> bool:
         """Whether an older snapshot had the object, the one that is to be there has not, and the newest has it again:
         what was given up was taken back. A snapshot before the object is a rollback, which takes it away."""
-        record = self.records.get(key)
-        binding = self.binding(key, cluster) if record is not None else None
-        if record is None or binding is None or record.placement.deleting is not None or record.pinned is not None:
+        record, binding = self.records.get(key), self.binding(key, cluster)
+        if record is not None and record.pinned is not None:
             return False
+        if identity in self._unsure(key):
+            return True
+        if record is None or binding is None or record.placement.deleting is not None:
+            return False
+        if identity in self.unsaid.get(key, ()):
+            return True
         there = record.snapshot_named(binding.resource_snapshot)
         if there is None or identity in self.content(key, there):
             return False
@@ -129,6 +141,8 @@ class Successors:
     def _lacks(
         self, key: PlacementKey, cluster: str, identity: Identity, works: Mapping[PlacementKey, Work] | None
     ) -> bool:
+        if key not in self.records:
+            return True  # a new one, with an error
         binding, record = self.binding(key, cluster), self.records[key]
         if binding is None:
             return self._is_undecided(key)
@@ -156,9 +170,25 @@ class Successors:
         fixed = record.placement.effective_policy.placement_type is PlacementType.PICK_FIXED
         return fixed or scheduled.reason not in _SCHEDULED
 
+    def error_of(self, key: PlacementKey, identity: Identity | None = None) -> str:
+        """What to correct before it is known what a placement selects (whether an object); "" where that is known."""
+        unsure = self._unsure(key)
+        is_unsure = bool(unsure) if identity is None else identity in unsure
+        return f"{self.misread[key].path or 'its file'} has an error: correct it" if is_unsure else ""
+
+    def _unsure(self, key: PlacementKey) -> frozenset[Identity]:
+        """What a placement may select by a file with an error, beside its newest content."""
+        misread, record = self.misread.get(key), self.records.get(key)
+        if misread is None:
+            return frozenset()
+        latest = record.latest_resources if record is not None and record.placement.deleting is None else None
+        return misread.objects - self.content(key, latest)
+
     def asks_for(self, key: PlacementKey) -> str:
         """What a person is to do before a placement takes anything over, which it never does as it is; "" where it
         may."""
+        if error := self.error_of(key):
+            return error
         active = self._active(key).values()
         if active and all(binding.apply_strategy.type.only_reports for binding in active):
             return "it only reports differences: change its applyStrategy, or what it selects"
@@ -185,7 +215,8 @@ class Successors:
 
     def _active(self, key: PlacementKey) -> dict[str, Binding]:
         if key not in self._bindings:
-            self._bindings[key] = {b.cluster: b for b in self.records[key].bindings if is_active(b)}
+            bindings = self.records[key].bindings if key in self.records else ()
+            self._bindings[key] = {b.cluster: b for b in bindings if is_active(b)}
         return self._bindings[key]
 
     def content(self, key: PlacementKey, snapshot: ResourceSnapshot | None) -> frozenset[Identity]:

@@ -79,9 +79,7 @@ def _decide(
     shared = replace(prepare(inputs, clusters, profile, disturbed, memo.shared, failures), kept=kept)
     placements = decide_placements(accepted.placements, seen, shared, memo.placements, failures)
     after = replace(
-        with_settings(known, wanted),
-        placements={key: one.record for key, one in placements.decided.items()},
-        unsaid=placements.unsaid,
+        placements.within(with_settings(known, wanted)),
         overrides=shared.override_snapshots,
         evictions=_evictions(inputs, placements, shared, failures),
     )

@@ -20,12 +20,12 @@ from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.staged import Eviction
 from gitfleet.model.failures import Failures, Subject, attempt
 from gitfleet.model.rolling import Frozen, RolloutPlan
-from gitfleet.model.state import PlacementRecord, keep
+from gitfleet.model.state import FleetState, MisreadObjects, PlacementRecord, keep
 from gitfleet.model.successors import Successors
 from gitfleet.reconcile.pins import followed, kept_by, with_pin
 from gitfleet.reconcile.runs import Advanced, advance
 from gitfleet.reconcile.shared import Shared
-from gitfleet.reconcile.unsaid import unsaid_selections
+from gitfleet.reconcile.unsaid import misread_selections, unsaid_selections
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,12 @@ class PlacementsMemo:
     seen: observe.Seen | None = None
     decided: Mapping[PlacementKey, Decided] = field(default_factory=dict)
     unsaid: Mapping[PlacementKey, frozenset[snapshots.Identity]] = field(default_factory=dict)
+    misread: Mapping[PlacementKey, MisreadObjects] = field(default_factory=dict)
+
+    def within(self, state: FleetState) -> FleetState:
+        """A state with the records that were decided, and what is known of their selections beside."""
+        records = {key: one.record for key, one in self.decided.items()}
+        return replace(state, placements=records, unsaid=self.unsaid, misread=self.misread)
 
     def plans(self) -> dict[PlacementKey, RolloutPlan]:
         """The plan of each rolling update."""
@@ -120,12 +126,12 @@ def decide_placements(
     staying = {key: one for key, one in placements.items() if one.deleting is None}
     decided = {key: _decide_one(one, seen, shared, last, failures) for key, one in staying.items()}
     records = {key: one.record for key, one in decided.items()}
-    unsaid = unsaid_selections(records, shared, failures)
-    shared = replace(shared, successors=Successors(records, shared.clusters, unsaid))  # as they are now
+    unsaid, misread = unsaid_selections(records, shared, failures), misread_selections(shared, failures)
+    shared = replace(shared, successors=Successors(records, shared.clusters, unsaid, misread))  # as they are now
     leaving = {key: one for key, one in placements.items() if key not in staying}
     decided |= {key: _decide_one(one, seen, shared, last, failures) for key, one in leaving.items()}
     in_order = {key: decided[key] for key in placements}
-    return PlacementsMemo(facts=facts, seen=seen, decided=in_order, unsaid=unsaid)
+    return PlacementsMemo(facts=facts, seen=seen, decided=in_order, unsaid=unsaid, misread=misread)
 
 
 def _decide_one(
@@ -165,7 +171,7 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared
     overridden: works.HeldObjects = {}
     evictions: tuple[Eviction, ...] = ()
     works.check_readable(record.bindings, shared.unreadable)
-    record = rollout.take_back(record, shared.clusters)
+    record = rollout.take_back(record, shared.clusters, shared.inputs.before.clusters)
     record = replace(record, bindings=observe.observe_bindings(record, seen, now, failures))
     key = record.placement.key
     frozen = shared.freezes.of(key, [b.cluster for b in record.bindings], shared.clusters)

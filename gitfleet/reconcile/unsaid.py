@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from gitfleet import snapshots
 from gitfleet.api.conditions import Reason
-from gitfleet.api.objects import Identity
+from gitfleet.api.envelopes import carried_identities
+from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.state import PlacementRecord
+from gitfleet.model.state import MisreadObjects, PlacementRecord
+from gitfleet.model.successors import Successors
 from gitfleet.reconcile.shared import Shared
 
 
@@ -33,12 +35,43 @@ def unsaid_selections(
     return found
 
 
+def misread_selections(shared: Shared, failures: Failures) -> dict[PlacementKey, MisreadObjects]:
+    """By placement that has an error, what its file may select; of one of which nobody can say that, what it has had:
+    all of it where it leaves, else what is still in the repo."""
+    found: dict[PlacementKey, MisreadObjects] = {}
+    written: frozenset[Identity] | None = None
+    for key, misread in shared.inputs.desired.misread.items():
+        record, placement = shared.inputs.before.placements.get(key), misread.placement
+        objects = frozenset[Identity]()
+        if placement is not None:
+            objects = failures.contain(Subject.of_placement(key), objects, _selected, placement, shared.payload)
+        elif record is not None:
+            objects = failures.contain(Subject.of_placement(key), objects, _had, record)
+            if record.placement.deleting is None:
+                written = _identities(shared.payload.objects.values()) if written is None else written
+                objects &= written
+        if objects:
+            found[key] = MisreadObjects(misread.path, objects)
+    return found
+
+
+def _had(record: PlacementRecord) -> frozenset[Identity]:
+    content = Successors({}).content
+    return frozenset().union(*(content(record.placement.key, one) for one in record.resource_snapshots))
+
+
 def _selected(placement: Placement, payload: snapshots.PayloadIndex) -> frozenset[Identity]:
-    return frozenset(_each(placement, payload))
+    return _identities(_each(placement, payload))
 
 
-def _each(placement: Placement, payload: snapshots.PayloadIndex) -> Iterator[Identity]:
+def _identities(manifests: Iterable[Manifest]) -> frozenset[Identity]:
+    """Of these objects, and of what envelopes among them carry."""
+    every = {manifest.key.identity: manifest for manifest in manifests}
+    return frozenset(every).union(*carried_identities(every.values()).values())
+
+
+def _each(placement: Placement, payload: snapshots.PayloadIndex) -> Iterator[Manifest]:
     whole = snapshots.select(placement, payload)
     parts = [replace(placement, selectors=(one,)) for one in placement.selectors] if whole.error is not None else ()
     for selection in (whole, *(snapshots.select(part, payload) for part in parts)):
-        yield from (manifest.key.identity for manifest in selection.manifests)
+        yield from selection.manifests

@@ -84,6 +84,8 @@ def awaiting_successors(record: PlacementRecord, successors: Successors) -> dict
                 reason = (
                     f"{other.kind} {other} selects its objects and has not rolled them out to {binding.cluster} yet"
                 )
+                if error := successors.error_of(other, identity):
+                    reason = f"{other.kind} {other} may select its objects, but {error}"
                 found[binding.cluster] = Frozen(reason, None, other)
                 break
     return found
@@ -117,27 +119,32 @@ def _most_at_once(record: PlacementRecord) -> int:
     return max(1, scaled(record.placement.strategy.rolling_update.max_unavailable, len(record.bindings)))
 
 
-def take_back(record: PlacementRecord, clusters: Mapping[str, MemberCluster]) -> PlacementRecord:
+def take_back(
+    record: PlacementRecord, clusters: Mapping[str, MemberCluster], were: Mapping[str, MemberCluster] | None = None
+) -> PlacementRecord:
     """The record without removals that nothing asks for any more; the same record when there are none.
 
     A binding is given up because its placement was deleted, its cluster leaves, or the scheduler unpicked it. Marked as
     given up for none of these (the placement or the cluster came back, decision D33; or somebody edited the state
-    branch) it is in force again: what was not deleted yet stays, and what was is applied again.
+    branch) it is in force again: what was not deleted yet stays, and what was is applied again. One that is unpicked on
+    a cluster that was leaving (by the clusters as they `were`) and came back is given up no more, and scheduled again.
     """
     if record.placement.deleting is not None:
         return record
     back = tuple(
-        replace(binding, deleting=None) if _removal_was_withdrawn(binding, clusters) else binding
+        replace(binding, deleting=None) if _removal_was_withdrawn(binding, clusters, were or {}) else binding
         for binding in record.bindings
     )
     return record if back == record.bindings else replace(record, bindings=back)
 
 
-def _removal_was_withdrawn(binding: Binding, clusters: Mapping[str, MemberCluster]) -> bool:
-    if binding.deleting is None or binding.state is BindingState.UNSCHEDULED:
+def _removal_was_withdrawn(
+    binding: Binding, clusters: Mapping[str, MemberCluster], were: Mapping[str, MemberCluster]
+) -> bool:
+    came_back = binding.cluster in were and is_leaving(were[binding.cluster])
+    if binding.deleting is None or (binding.state is BindingState.UNSCHEDULED and not came_back):
         return False
-    cluster = clusters.get(binding.cluster)
-    return cluster is not None and cluster.deleting is None
+    return not is_leaving(clusters.get(binding.cluster))
 
 
 def removals(

@@ -171,6 +171,9 @@ def test_a_removal_that_nothing_asks_for_is_taken_back() -> None:
     gone, leaving = of(WEB, "gone", given_up=True), of(WEB, "leaves", given_up=True)
     before = record(of(WEB, "stays", given_up=True), unpicked, gone, leaving)
     assert take_back(before, fleet).bindings == (of(WEB, "stays"), unpicked, gone, leaving)
+    were = {name: MemberCluster(name=name, deleting=NOW) for name in ("stays", "leaves")}
+    back = (of(WEB, "stays"), replace(unpicked, deleting=None), gone, leaving)
+    assert take_back(before, fleet, were).bindings == back
 
 
 def test_a_deleted_placement_takes_no_removal_back() -> None:

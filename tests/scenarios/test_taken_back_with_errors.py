@@ -1,0 +1,140 @@
+"""A removal that is under way and that a file with an error takes back waits until that is corrected (D33)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests import builders
+from tests.scenarios.staged_world import EXTERNAL
+from tests.scenarios.test_taken_over import ALL, FEW, MORE, NAMES, ONE, begun, has_all, owners, placing
+from tests.scenarios.world import World
+
+WEB, SHOP = "placements/web.yaml", "placements/shop.yaml"
+SPOILT: dict[str, Callable[[str], str]] = {
+    "field": lambda text: text.replace("strategy:", "stratgy:"),
+    "selectors": lambda text: text.replace("resourceSelectors:", "resourceSelectrs:"),
+    "kind": lambda text: text.replace("kind: ClusterResourcePlacement", "kind: ClusterResourcePlacemnt"),
+    "unreadable": lambda text: f"{text}\nkind: [\n",
+    "not YAML": lambda _: "kind: [\n",
+    "budget": lambda text: text.replace("maxUnavailable: 1", "maxUnavailable: 0"),
+    "one more selector": lambda text: text.replace(
+        "  resourceSelectors:\n", "  resourceSelectors:\n  - {group: '', version: v1, kind: ConfgMap, name: x}\n"
+    ),
+}
+
+
+def taken_out(how: str) -> World:
+    """What `web` loses is gone from a cluster already, and goes from the next ones."""
+    world = begun(FEW, placing("web", ONE, *NAMES))
+    if how == "selector":
+        world.commit(placing("web", ONE, "web", "x"))
+    else:
+        world.commit(remove=[WEB])
+    while all(world.live(name, "Namespace", "api") for name in FEW):
+        world.reconcile()
+        world.advance(seconds=1)
+    assert not has_all(world) and any(world.live(name, "Namespace", "api") for name in FEW)
+    return world
+
+
+def left(world: World) -> set[tuple[str, str]]:
+    return {(c, n) for c in FEW for n in NAMES if world.live(c, "Namespace", n)}
+
+
+@pytest.mark.parametrize("spoilt", SPOILT)
+@pytest.mark.parametrize("how", ["selector", "placement"])
+def test_what_is_taken_back_with_an_error_is_deleted_no_more(how: str, spoilt: str) -> None:
+    world = taken_out(how)
+    text = builders.to_yaml(placing("web", ONE, *NAMES))
+    broken = SPOILT[spoilt](text)
+    assert broken != text
+    with world.nothing_deleted():
+        world.write({WEB: broken})
+        world.settle()
+        world.commit(builders.namespace("later"))
+        world.restart()
+        world.settle()
+        assert any(fault.path == WEB for fault in world.state().faults)
+        result = world.reconcile()
+        assert result is not None and result.settled
+        is_back = how == "placement" and spoilt not in ("kind", "unreadable", "not YAML")
+        what = "keeps what it no longer selects" if how == "selector" else "stays"
+        assert result.asks == (() if is_back else (f"web {what} on c2 and c3, and {WEB} has an error: correct it",))
+        world.write({WEB: text})
+        world.settle()
+        assert has_all(world) and owners(world) == {"web"}
+    assert not world.state().faults
+
+
+@pytest.mark.parametrize("spoilt", ["field", "budget"])
+@pytest.mark.parametrize("how", ["selector", "placement"])
+def test_what_another_name_takes_over_with_an_error_is_deleted_no_more(how: str, spoilt: str) -> None:
+    world = taken_out(how)
+    text = builders.to_yaml(placing("shop", ONE, "api", MORE[0]))
+    there = [name for name in FEW if world.live(name, "Namespace", "api")]
+    with world.nothing_deleted():
+        world.write({SHOP: SPOILT[spoilt](text)})
+        world.settle()
+        assert [name for name in FEW if world.live(name, "Namespace", "api")][-len(there) :] == there
+    world.write({SHOP: text})
+    world.settle()
+    assert all(world.live(name, "Namespace", "api") for name in FEW)
+    assert owners(world) == ({"web", "shop"} if how == "selector" else {"shop"})
+
+
+@pytest.mark.parametrize("how", ["selector", "placement"])
+def test_an_error_in_what_does_not_select_it_stops_no_removal_that_is_under_way(how: str) -> None:
+    world = taken_out(how)
+    world.write({SHOP: SPOILT["field"](builders.to_yaml(placing("shop", ONE, MORE[0])))})
+    world.settle()
+    assert {name for _, name in left(world)} == ({"web", "x"} if how == "selector" else set())
+
+
+def test_a_file_that_selects_it_no_more_stops_no_removal_by_an_error() -> None:
+    world = taken_out("selector")
+    world.write({WEB: SPOILT["field"](builders.to_yaml(placing("web", ONE, "web", "x")))})
+    world.settle()
+    assert {name for _, name in left(world)} == {"web", "x"}
+
+
+@pytest.mark.parametrize("spoilt", ["field", "not YAML"])
+def test_a_removal_that_goes_on_once_the_file_with_the_error_is_gone(spoilt: str) -> None:
+    world = taken_out("placement")
+    world.write({WEB: SPOILT[spoilt](builders.to_yaml(placing("web", ONE, *NAMES)))})
+    world.settle()
+    assert left(world)
+    world.write({WEB: None})
+    world.settle()
+    assert not left(world) and not world.state().placements
+
+
+@pytest.mark.parametrize("spoilt", ["spec:\n  taint: []", "spec:"])
+def test_a_cluster_that_is_taken_back_keeps_what_it_has(spoilt: str) -> None:
+    policy = {"deleteOptions": {"propagationPolicy": "Delete"}}
+    member: dict[str, Any] = builders.member_cluster("c3")
+    member["spec"] = {**member.get("spec", {}), **policy}
+    world = begun(FEW, placing("web", ALL, *NAMES))
+    world.commit(member)
+    world.settle()
+    world.silence("c3")
+    world.commit(remove=["clusters/c3.yaml"])
+    world.reconcile()
+    with world.nothing_deleted():
+        world.write({"clusters/c3.yaml": builders.to_yaml(member).replace("spec:", spoilt, 1)})
+        world.reconcile()
+        world.fleet.cluster("c3").reachable = True
+        world.settle()
+        assert has_all(world)
+
+
+def test_an_external_placement_that_is_taken_back_with_an_error_keeps_what_it_has() -> None:
+    world = begun(FEW, placing("web", EXTERNAL, *NAMES))
+    world.commit(remove=[WEB])
+    world.reconcile()
+    with world.nothing_deleted():
+        world.write({WEB: SPOILT["field"](builders.to_yaml(placing("web", EXTERNAL, *NAMES)))})
+        world.settle()
+    assert world.state().placements
