@@ -382,7 +382,7 @@ def _check_preconditions(key: ObjectKey, kind: kinds.Kind, stored: Stored | None
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
     elif uid and stored is not None and stored.live.uid != uid:
         raise invalid(key, "metadata.uid", f'"{uid}": field is immutable')
-    elif version and (stored is None or stored.live.resource_version != version):
+    elif version and stored is not None and stored.live.resource_version != version:
         why = "the object has been modified; please apply your changes to the latest version and try again"
     if why:
         raise conflict(key.group, kind.plural, key.name, why)

@@ -11,12 +11,14 @@ from typing import Any
 
 from gitfleet.api.objects import JsonObject, ObjectKey, key_of
 from gitfleet.api.placements import PlacementKey
+from gitfleet.formats.managed_fields import managed_entries
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, PropagationPolicy, Update
 from gitfleet.ports.clusters import ClusterClient
 from tests import builders as make
 
 PLACEMENT = PlacementKey("", "web")
+CONTROLLERS = {"kube-controller-manager"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +26,7 @@ class ClusterBench:
     """A client under test and what a test needs beside it.
 
     `fresh` gives names that nothing on the cluster has yet; `by_hand(key, patch)` is a JSON patch by somebody else;
+    `by_another(body, manager)` a forced server-side apply of a ConfigMap or Deployment by another field manager;
     `wait` lets a little time pass for what a cluster does by itself.
     """
 
@@ -31,6 +34,7 @@ class ClusterBench:
     client: ClusterClient
     fresh: Callable[[], str]
     by_hand: Callable[[ObjectKey, Sequence[JsonObject]], None]
+    by_another: Callable[[JsonObject, str], None]
     wait: Callable[[], None]
 
     def create(
@@ -200,6 +204,30 @@ class ClusterContract:
         (refused,) = bench.client.perform([bench.update(body, live)])
         # A real server says Invalid (metadata.uid is immutable), the simulated one Conflict.
         assert not refused.ok and refused.live is None
+        assert bench.must_see(live.key).body["data"] == {"k": "2"}
+
+    def test_a_create_changes_nothing_of_what_somebody_made_in_between(self, bench: ClusterBench) -> None:
+        home = bench.fresh()
+        bench.have(make.namespace(home))
+        bench.by_another(make.config_map(home, "cm", {"theirs": "1"}), "somebody")
+        bench.by_another(make.deployment(home, "web"), "somebody")
+        ours = (make.config_map(home, "cm", {"ours": "1"}), make.deployment(home, "web", image="web:2"))
+        refused = bench.client.perform([bench.create(body) for body in ours])
+        assert [(one.ok, one.code, one.retry, one.message) for one in refused] == [
+            (False, "Conflict", True, f"{key_of(body)} was made by somebody else in between") for body in ours
+        ]
+        assert bench.must_see(key_of(ours[0])).body["data"] == {"theirs": "1"}
+        found = [bench.must_see(key_of(body)).body for body in ours]
+        assert [{entry["manager"] for entry in managed_entries(body)} - CONTROLLERS for body in found] == [
+            {"somebody"}
+        ] * 2
+        assert found[1]["spec"]["template"]["spec"]["containers"][0]["image"] == "web:1"
+
+    def test_a_create_that_was_carried_out_before_is_carried_out_again(self, bench: ClusterBench) -> None:
+        home = bench.fresh()
+        live = bench.have(make.namespace(home), make.config_map(home, "cm", {"k": "1"}))[1]
+        (done,) = bench.client.perform([bench.create(make.config_map(home, "cm", {"k": "2"}))])
+        assert done.ok and done.live is not None and done.live.uid == live.uid
         assert bench.must_see(live.key).body["data"] == {"k": "2"}
 
     def test_a_missing_namespace_stops_only_what_needs_it(self, bench: ClusterBench) -> None:

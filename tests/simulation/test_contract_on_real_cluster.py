@@ -15,7 +15,7 @@ from kubernetes.client import ApiClient
 from gitfleet.adapters.kube import KubeDirectory
 from gitfleet.adapters.kube.wire import Timeouts
 from gitfleet.api.clusters import Connection, MemberCluster
-from gitfleet.api.objects import JsonObject, ObjectKey
+from gitfleet.api.objects import JsonObject, ObjectKey, key_of
 from gitfleet.settings import ConnectionRules
 from tests.realparts.api_server import ApiServer
 from tests.simulation.cluster_contract import ClusterBench, ClusterContract
@@ -23,19 +23,28 @@ from tests.simulation.cluster_contract import ClusterBench, ClusterContract
 _PREFIXES = {"ConfigMap": "/api/v1", "Deployment": "/apis/apps/v1"}
 
 
-def _edit(api: ApiClient, key: ObjectKey, patch: Sequence[JsonObject]) -> None:
+def _patch(api: ApiClient, key: ObjectKey, body: Any, form: str, *query: tuple[str, str]) -> None:
     path = f"{_PREFIXES[key.kind]}/namespaces/{key.namespace}/{key.kind.lower()}s/{key.name}"
     request = api.param_serialize(
         "PATCH",
         path,
-        query_params=[("fieldManager", "kubectl-edit")],
-        header_params={"Content-Type": "application/json-patch+json", "Accept": "application/json"},
-        body=cast(Any, [dict(step) for step in patch]),
+        query_params=list(query),
+        header_params={"Content-Type": f"application/{form}", "Accept": "application/json"},
+        body=body,
         auth_settings=["BearerToken"],
     )
     response = api.call_api(*request)
     text = cast(Any, response).read()
-    assert response.status == 200, text
+    assert response.status in (200, 201), text
+
+
+def _edit(api: ApiClient, key: ObjectKey, patch: Sequence[JsonObject]) -> None:
+    steps = [dict(step) for step in patch]
+    _patch(api, key, steps, "json-patch+json", ("fieldManager", "kubectl-edit"))
+
+
+def _apply(api: ApiClient, body: JsonObject, manager: str) -> None:
+    _patch(api, key_of(body), dict(body), "apply-patch+yaml", ("fieldManager", manager), ("force", "true"))
 
 
 @pytest.mark.real
@@ -55,6 +64,7 @@ class TestContractOnRealCluster(ClusterContract):
                 client=directory.client(MemberCluster(name=server.name, connection=Connection(context=server.name))),
                 fresh=lambda: f"ns-{run}-{next(numbers)}",
                 by_hand=lambda key, patch: _edit(api, key, patch),
+                by_another=lambda body, manager: _apply(api, body, manager),
                 wait=lambda: time.sleep(0.1),
             )
         directory.close()

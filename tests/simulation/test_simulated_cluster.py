@@ -37,6 +37,7 @@ def bench_on(cluster: SimulatedCluster, clock: ManualClock) -> ClusterBench:
         client=client_of(cluster, clock),
         fresh=lambda: f"ns-{next(numbers)}",
         by_hand=lambda key, patch: (cluster.mutate(key, patch), None)[1],
+        by_another=lambda body, manager: (cluster.apply_by_hand(body, manager=manager), None)[1],
         wait=lambda: (clock.advance(5), None)[1],
     )
 

@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from gitfleet.adapters.kube.answers import doubtful_404, other_object
@@ -16,7 +17,7 @@ from gitfleet.adapters.kube.wire import APPLY_PATCH, Wire
 from gitfleet.api.definitions import definition_of, is_established
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.errors import BadInput, GitfleetError
-from gitfleet.formats.managed_fields import FIELD_MANAGER
+from gitfleet.formats.managed_fields import FIELD_MANAGER, is_own_apply, managed_entries
 from gitfleet.formats.secret_objects import as_stored, secrets_in
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import LiveObject
@@ -25,6 +26,9 @@ from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Upda
 Write = Create | Update | Delete
 log = logging.getLogger(__name__)
 DEFINITION_PAUSE_SECONDS: Final = 0.1
+_NO_VERSION: Final = "1"
+"""The resourceVersion that no object ever has: an apply that names it makes an object, or is a conflict with whatever
+is there (seen with kube-apiserver 1.36; resource versions are revisions of etcd, whose first is an empty store)."""
 _OF_THE_SERVER: Final = ("managedFields", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink")
 
 
@@ -90,6 +94,17 @@ class Performer:
         if isinstance(resource, Absence):
             why = f'{operation.key}: the cluster has no kind "{operation.key.kind}" in {operation.key.api_version}'
             return Outcome(operation=operation, ok=False, code=OutcomeCode.NEEDS_CRD, message=why)
+        outcome = self._write(operation, resource)
+        if not isinstance(operation, Create) or (outcome.code, outcome.retry) != (OutcomeCode.CONFLICT, True):
+            return outcome
+        live, why = self._observer.get(resource, operation.key)
+        if live is not None and any(map(is_own_apply, managed_entries(live.body))):
+            # The answer to an attempt of ours was lost, or another process of gitfleet was first.
+            outcome = self._write(_over(operation, live), resource)
+            return replace(outcome, operation=operation)
+        return replace(outcome, message=why or f"{operation.key} was made by somebody else in between")
+
+    def _write(self, operation: Create | Update, resource: Resource) -> Outcome:
         query = {
             "fieldManager": FIELD_MANAGER,
             "force": "true" if operation.force else "false",
@@ -218,8 +233,22 @@ def _secrets_of(operation: Create | Update) -> tuple[str, ...]:
     return (*secrets_in(as_stored(operation.manifest.body)), *there)
 
 
+def _over(operation: Create, live: LiveObject) -> Update:
+    """The same on the object that is there."""
+    return Update(
+        cluster=operation.cluster,
+        placement=operation.placement,
+        manifest=operation.manifest,
+        reason=operation.reason,
+        wave=operation.wave,
+        force=operation.force,
+        live=live,
+    )
+
+
 def _body_of(operation: Create | Update) -> JsonObject:
-    """The manifest with its preconditions: an update names the uid it was decided on, and never makes a new object.
+    """The manifest with its preconditions: an update names the uid it was decided on, and never makes a new object; a
+    create never touches one that is there.
 
     Of a Secret `data` alone is applied: a server keeps no owner of what `stringData` wrote, and would never prune it.
     """
@@ -230,4 +259,6 @@ def _body_of(operation: Create | Update) -> JsonObject:
             metadata["uid"] = operation.live.uid
         if operation.resource_version:
             metadata["resourceVersion"] = operation.resource_version
+    else:
+        metadata["resourceVersion"] = _NO_VERSION
     return {**body, "metadata": metadata}
