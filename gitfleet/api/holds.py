@@ -6,10 +6,12 @@ answers it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
+from operator import itemgetter
 from typing import Annotated, Final, assert_never
 
 from gitfleet.api.annotations import At, Location, Only
@@ -17,7 +19,7 @@ from gitfleet.api.conditions import Conditions, Status, find_condition
 from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.layout import document
 from gitfleet.api.objects import GroupKind, ObjectKey, Origin
-from gitfleet.api.placements import OwnerText
+from gitfleet.api.placements import OwnerText, PlacementKey
 from gitfleet.api.values import Time
 
 ALLOW_EMPTY: Final = "gitfleet.dev/allow-empty"
@@ -27,6 +29,9 @@ REWRITE_PREFIX: Final = "rewrite-"
 """What the name of every approval of a new head of the watched branch begins with."""
 HOLD_PREFIX: Final = "hold-"
 """What the name of every hold, and so of its approval, begins with."""
+MOST_LISTED: Final = 100
+"""So many removals of a hold are named at most, where it has more than that `_LISTED_OF_EACH` placement."""
+_LISTED_OF_EACH: Final = 10
 
 
 class RemovalKind(StrEnum):
@@ -174,6 +179,14 @@ class ClusterCount:
     unmanaged: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoreRemovals:
+    """How many removals of a placement (of clusters, where there is none) a file does not list."""
+
+    placement: OwnerText | None = None
+    removals: int
+
+
 @document("spec", identify=lambda _: (f"{GITFLEET_GROUP}/v1alpha1", "Hold"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
@@ -181,8 +194,9 @@ class Hold:
 
     `commit` is the one that first asked for them, `digest` covers it and the set of removals as it was asked for: an
     approval is for this very set; `after` is the commit that was reconciled before it. `removals` are those that the
-    newest commit still asks for. `reasons`, `objects` and `clusters` say why they wait and count what would go now.
-    `conditions` has Approved once a person answered, Unknown where no answer counts.
+    newest commit still asks for, all of them but for what `more` counts: that is empty outside of files and views.
+    `reasons`, `objects` and `clusters` say why they wait and count what would go now. `conditions` has Approved once a
+    person answered, Unknown where no answer counts.
     """
 
     name: Annotated[str, At("metadata", "name")]
@@ -194,12 +208,35 @@ class Hold:
     removals: tuple[Removal, ...] = ()
     objects: Annotated[int, At("status", "objects")] = 0
     clusters: Annotated[tuple[ClusterCount, ...], At("status", "clusters")] = ()
+    more: Annotated[tuple[MoreRemovals, ...], At("status", "more")] = ()
     conditions: Annotated[Conditions, At("status", "conditions")] = ()
 
     @property
     def namespace(self) -> str:
         """Holds are cluster-scoped."""
         return ""
+
+    @property
+    def total(self) -> int:
+        """How many removals wait."""
+        return len(self.removals) + sum(row.removals for row in self.more)
+
+    @property
+    def listed(self) -> Hold:
+        """The same with as many removals as a person reads: all where there are few, else the first of each
+        placement."""
+        if len(self.removals) <= MOST_LISTED:
+            return self
+        of: Counter[PlacementKey | None] = Counter()
+        shown: list[Removal] = []
+        for removal in self.removals:
+            of[removal.placement] += 1
+            if of[removal.placement] <= _LISTED_OF_EACH and len(shown) < MOST_LISTED:
+                shown.append(removal)
+        of.subtract(removal.placement for removal in shown)
+        rows = sorted(((str(key or ""), key, left) for key, left in of.items() if left), key=itemgetter(0))
+        more = tuple(MoreRemovals(placement=key, removals=left) for _, key, left in rows)
+        return replace(self, removals=tuple(shown), more=more)
 
     @property
     def answer(self) -> Status | None:

@@ -107,7 +107,7 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[
         quarantines=reader.each(Quarantine),
         others=reader.records() if record.placement.deleting is not None else (),
     )
-    held = views.held_clusters(reader.holds())
+    held = views.held_clusters(clusters.values())
     rows = views.explanation(record, clusters, opened.profile(), views.recorded_plan(record, beside), now, held)
     rows = views.with_evictions(rows, record.placement.key, reader.evictions(), reader.faults())
     return views.standing_lines(record, beside), rows

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence, Sized
 
 
-def named_briefly(names: Sequence[str], most: int) -> str:
-    """`a`, `a and b`, `a, b, c and 7 more`: at most so many names, then how many there are besides."""
-    shown = [*names[:most], *([f"{len(names) - most} more"] if len(names) > most else [])]
+def named_briefly(names: Sequence[str], most: int, total: int = 0) -> str:
+    """`a`, `a and b`, `a, b, c and 7 more`: at most so many names, then how many there are besides; in `total`, where
+    that is more than are given."""
+    total = max(total, len(names))
+    shown = [*names[:most], *([f"{total - min(len(names), most)} more"] if total > min(len(names), most) else [])]
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 

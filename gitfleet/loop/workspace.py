@@ -154,7 +154,7 @@ class Workspace:
         key = _placement_named(name, after)
         profile, _ = schedule.profile_for(decision.inputs.desired.config, self.driver.plugins)
         record = after.placements[key]
-        held = held_clusters(after.holds.values())
+        held = held_clusters(after.clusters.values())
         beside = Recorded(
             now=now,
             runs=after.runs.values(),

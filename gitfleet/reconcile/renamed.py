@@ -269,4 +269,4 @@ def _hold(hold: Hold, names: Mapping[PlacementKey, PlacementKey]) -> Hold:
     for was, key in found.items():
         called = re.compile(rf"([Pp]lacement) {re.escape(str(was))}(?![\w/-]|\.\w)")
         reasons = tuple(replace(one, message=called.sub(rf"\1 {key}", one.message)) for one in reasons)
-    return replace(hold, reasons=reasons, removals=tuple(removals))
+    return replace(hold, reasons=reasons, removals=tuple(sorted(removals, key=lambda removal: removal.id)))

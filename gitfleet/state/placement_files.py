@@ -14,7 +14,7 @@ from gitfleet.state.changed_files import ChangedFiles, EntryFolder, rewrite_entr
 from gitfleet.state.shapes.bindings import binding_lines, bindings_bytes
 from gitfleet.state.shapes.placements import placement_file_object
 from gitfleet.state.shapes.snapshots import policy_snapshot_bytes, policy_snapshot_object, resource_snapshot_object
-from gitfleet.state.shards import cluster_address
+from gitfleet.state.shards import named_address
 
 
 def write_placement(
@@ -44,7 +44,7 @@ def bindings_folder(key: PlacementKey) -> EntryFolder[Binding]:
     """How a placement's bindings are spread over files."""
     return EntryFolder(
         folder=paths.bindings_folder(key),
-        address=lambda binding: cluster_address(binding.cluster),
+        address=lambda binding: named_address(binding.cluster),
         order=lambda binding: binding.cluster,
         render=lambda bindings: bindings_bytes(key, binding_lines(bindings)),
     )

@@ -26,7 +26,7 @@ from gitfleet.state.placement_records import PlacementFile, PolicyFile
 from gitfleet.state.read import HINT, is_state_file, parse_state_file, too_large
 from gitfleet.state.shapes.ledgers import FaultsFile, FleetHead
 from gitfleet.state.shapes.summaries import summary_of
-from gitfleet.state.shards import cluster_address, may_hold
+from gitfleet.state.shards import may_hold, named_address
 from gitfleet.state.table import kind_that_says
 
 _PLACEMENTS_AT_ONCE: Final = 50
@@ -119,7 +119,7 @@ class StateReader:
         return tuple(sorted(self.each(MemberCluster, name), key=lambda cluster: cluster.name))
 
     def holds(self, name: str | None = None) -> tuple[Hold, ...]:
-        """Every hold, or the one of a name, by name."""
+        """Every hold, or the one of a name, by name, with the removals that its own file lists."""
         return tuple(sorted(self.each(Hold, name), key=lambda hold: hold.name))
 
     def evictions(self, name: str | None = None) -> tuple[Eviction, ...]:
@@ -134,7 +134,8 @@ class StateReader:
         """What the files of one kind (its `type`) say, or those of a name (`name` or `namespace/name`), by path."""
         kind = kind_that_says(type_)
         listing = self._state_files(f"{kind.name}.yaml" if kind.place is None else f"{kind.name}/")
-        wanted = {path: oid for path, oid in listing.items() if name is None or path.endswith(f"/{name}.yaml")}
+        own = {path: oid for path, oid in listing.items() if kind.pattern.fullmatch(path)}
+        wanted = {path: oid for path, oid in own.items() if name is None or path.endswith(f"/{name}.yaml")}
         return (file for file in self._read(wanted).values() if isinstance(file, type_))
 
     def whole(self) -> FleetState:
@@ -218,6 +219,6 @@ def _likely_files(key: PlacementKey, files: Mapping[str, str], name: str) -> Ite
         return
     likely = files
     if own == binding_name(key, cluster):
-        likely = {path: oid for path, oid in files.items() if may_hold(path, cluster_address(cluster))}
+        likely = {path: oid for path, oid in files.items() if may_hold(path, named_address(cluster))}
     yield likely
     yield {path: oid for path, oid in files.items() if path not in likely}

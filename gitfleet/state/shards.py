@@ -23,9 +23,9 @@ _NAME_BITS: Final = 16
 T = TypeVar("T")
 
 
-def cluster_address(cluster: str) -> int:
-    """The address of a binding among those of its placement."""
-    return crc32(cluster.encode()) << (_BITS - 32)
+def named_address(name: str) -> int:
+    """The address of an entry that has a name of its own in its folder."""
+    return crc32(name.encode()) << (_BITS - 32)
 
 
 def inventory_address(entry: InventoryEntry) -> int:

@@ -25,6 +25,7 @@ from gitfleet.api.values import NamespacedName
 from gitfleet.model.failures import Subject
 from gitfleet.state import paths
 from gitfleet.state.file_kinds import FileKind, StateField, own_file
+from gitfleet.state.hold_files import RemovalsFile, gather_holds, read_removals, removals_folder, write_hold
 from gitfleet.state.inventory_files import InventoryFile, gather_inventory, write_inventory
 from gitfleet.state.override_files import gather_overrides, write_overrides
 from gitfleet.state.placement_files import write_placement
@@ -67,7 +68,21 @@ KINDS: Final[tuple[FileKind[Any], ...]] = (
     FileKind(name="fleet", pattern=re.compile(r"fleet\.yaml"), type=FleetHead, open=document, read=read_head),
     FileKind(name="faults", pattern=re.compile(r"faults\.yaml"), type=FaultsFile, open=document, read=read_faults),
     own_file("clusters", MemberCluster, "MemberCluster", watched=True),
-    own_file("holds", Hold, "Hold"),
+    replace(
+        own_file("holds", Hold, "Hold"),
+        fills=StateField(
+            subject=lambda name: Subject("Hold", name), gather=gather_holds, write=write_hold, folder=removals_folder
+        ),
+    ),
+    FileKind(
+        name="removals",
+        pattern=re.compile(r"holds/[^/]+/(?:all|[0-9a-f]+)\.yaml"),
+        type=RemovalsFile,
+        open=bytes,
+        read=read_removals,
+        place=lambda file: removals_folder(file.hold),
+        sharded=True,
+    ),
     replace(own_file("runs", RunRecord, "StagedUpdateRun", key=NamespacedName, watched=True), read=_read_run),
     own_file("approvals", ApprovalRequest, "ApprovalRequest", key=NamespacedName, watched=True),
     own_file("quarantines", Quarantine, "Quarantine", watched=True),

@@ -114,7 +114,7 @@ HOLDS: Final[tuple[Column, ...]] = (
     ("STATE", False, lambda view, _: hold_state(view.value)),
     ("OBJECTS", False, lambda view, _: str(view.value.objects)),
     ("CLUSTERS", False, lambda view, _: str(len(view.value.clusters))),
-    ("REMOVALS", False, lambda view, _: str(len(view.value.removals))),
+    ("REMOVALS", False, lambda view, _: str(view.value.total)),
     ("COMMIT", True, lambda view, _: view.value.commit[:12]),
     ("AGE", False, lambda view, now: age(view.value.since, now)),
     ("REASON", True, lambda view, _: str(view.value.reasons[0]) if view.value.reasons else ""),

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from gitfleet import removals, rollout, schedule
+from gitfleet import rollout, schedule
 from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.conditions import MemberConditionType, find_condition
 from gitfleet.api.freeze_files import FreezeRules
-from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import ApprovalRequest, RunRecord
@@ -117,9 +117,10 @@ def standing_lines(record: PlacementRecord, beside: Recorded) -> dict[str, str]:
     }
 
 
-def held_clusters(holds: Iterable[Hold]) -> frozenset[str]:
+def held_clusters(clusters: Iterable[MemberCluster]) -> frozenset[str]:
     """The clusters whose removal waits for a person."""
-    return removals.Kept.of(removals.pending(holds)).clusters
+    said = MemberConditionType.REMOVAL_HELD
+    return frozenset(one.name for one in clusters if find_condition(one.status.conditions, said) is not None)
 
 
 def explanation(

@@ -39,8 +39,9 @@ def held_condition(key: PlacementKey, conditions: Conditions) -> Condition | Non
 def held_placements_line(state: StateReader, name: str | None) -> str:
     """Of which placements (all, or those of a name) removals wait, "" for none."""
     pending = [hold for hold in state.holds() if hold.answer is not Status.TRUE]
-    keys = {removal.placement for hold in pending for removal in hold.removals if removal.placement is not None}
-    names = [str(key) for key in sorted(keys) if name in (None, key.name, str(key))]
+    every = {one.placement for hold in pending for one in hold.removals}
+    every |= {one.placement for hold in pending for one in hold.more}
+    names = [str(key) for key in sorted(key for key in every if key) if name in (None, key.name, str(key))]
     what = "removals" if any(map(removes, pending)) else "changes from External"
     return f"{what} of {named_briefly(names, _MOST_NAMED)} are held: `gitfleet get holds`" if names else ""
 
@@ -68,7 +69,8 @@ def hold_document(hold: Hold) -> dict[str, Any]:
         "unmanaged": sum(count.unmanaged for count in hold.clusters),
         "clusters": [{"clusterName": count.cluster, "objects": count.objects} for count in hold.clusters],
         "removes": removes(hold),
-        "removals": [str(removal) for removal in hold.removals],
+        "removals": [str(removal) for removal in hold.listed.removals],
+        "removalCount": hold.total,
         "reasons": [
             {"rule": reason.rule.value, "path": reason.path, "line": reason.line, "message": reason.sentence}
             for reason in hold.reasons
@@ -121,7 +123,7 @@ def how_to_approve(document: Mapping[str, Any]) -> str:
 def hold_sentence(document: Mapping[str, Any]) -> str:
     """What a hold keeps back, in one line, from its document."""
     names = [row["clusterName"] for row in document["clusters"]]
-    what = named_briefly(document["removals"], _MOST_NAMED)
+    what = named_briefly(document["removals"], _MOST_NAMED, document["removalCount"])
     if not names:
         return one_line(what, _MOST_CHARACTERS)
     stay = document["unmanaged"]

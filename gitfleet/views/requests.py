@@ -74,7 +74,7 @@ def _of_hold(hold: Hold) -> ApprovalRequest:
     ]
     sections = {
         "What happened": happened,
-        f"What goes: {hold.objects} placed objects": _listed(document["removals"]),
+        f"What goes: {hold.objects} placed objects": _listed(document["removals"], document["removalCount"]),
         "From where": _listed(
             f"{count.cluster}: {count.objects} deleted"
             + (f", {count.unmanaged} stay unmanaged" if count.unmanaged else "")
@@ -89,7 +89,7 @@ def _of_hold(hold: Hold) -> ApprovalRequest:
     if not document["removes"]:
         sections = {
             "What happened": happened,
-            "What changes": _listed(document["removals"]),
+            "What changes": _listed(document["removals"], document["removalCount"]),
             "What comes next": [
                 "Once this is on the watched branch, the latest snapshot goes to every cluster within the placement's",
                 "budget, and so does each later one. Until then it needs runs, and all other changes go out.",
@@ -122,7 +122,7 @@ def _section(title: str, lines: list[str]) -> str:
     return "\n".join([title, "", *(one_line(line, _LINE_CHARACTERS) for line in lines)])
 
 
-def _listed(names: Iterable[str], most: int = _MOST_LISTED) -> list[str]:
+def _listed(names: Iterable[str], total: int = 0, most: int = _MOST_LISTED) -> list[str]:
     found = list(names)
-    more = [f"- and {len(found) - most} more"] if len(found) > most else []
-    return [*(f"- {name}" for name in found[:most]), *more]
+    rest = max(total, len(found)) - len(found[:most])
+    return [*(f"- {name}" for name in found[:most]), *([f"- and {rest} more"] if rest else [])]

@@ -20,7 +20,7 @@ from gitfleet.model.state import FleetState
 from gitfleet.state import StateFile, document_paths, read_state
 from gitfleet.state.paths import is_safe_path
 from gitfleet.state.shapes.ledgers import inventory_bytes, inventory_line
-from gitfleet.state.shards import cluster_address, shards
+from gitfleet.state.shards import named_address, shards
 from tests.state.builders import (
     CONFIG,
     NAMESPACE,
@@ -182,7 +182,7 @@ def test_a_file_holds_about_64_entries(count: int, files: int) -> None:
 @given(st.sets(st.integers(0, 400), max_size=300), st.integers(0, 400))
 def test_one_entry_more_splits_at_most_one_file(numbers: set[int], extra: int) -> None:
     few, more = ({f"c-{n:03d}" for n in found} for found in (numbers, numbers | {extra}))
-    before, after = (shards("b", sorted(names), cluster_address) for names in (few, more))
+    before, after = (shards("b", sorted(names), named_address) for names in (few, more))
 
     assert sorted(name for names in after.values() for name in names) == sorted(more)
     assert all(len(names) <= 64 for names in after.values())

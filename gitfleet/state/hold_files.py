@@ -1,0 +1,96 @@
+"""The files of a hold: its own, which lists what a person reads, and where that is not all, a folder with all removals.
+
+What is held is known from these files alone, so none of them may be lost unnoticed: a hold that has not as many
+removals as its own file counts is damaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from gitfleet.api import InvalidContent, read_state, write
+from gitfleet.api.holds import MOST_LISTED, Hold, Removal
+from gitfleet.state import paths
+from gitfleet.state.changed_files import ChangedFiles, EntryFolder, rewrite_entries
+from gitfleet.state.file_kinds import Parts
+from gitfleet.state.shapes.ledgers import API_VERSION
+from gitfleet.state.shapes.lines import check_count, counted, entry_line, lines_bytes, read_lines
+from gitfleet.state.shards import named_address
+
+_ITEMS: Final = "items"
+
+
+@dataclass(frozen=True, slots=True)
+class RemovalsFile:
+    """holds/<name>/...: some of the removals of a large hold."""
+
+    hold: str
+    removals: tuple[Removal, ...]
+
+
+def read_removals(content: bytes) -> RemovalsFile:
+    """One file of a large hold's removals. UnreadableText or InvalidContent."""
+    found = read_lines(content, _ITEMS)
+    if found is None or not isinstance(found[0].get("hold"), str):
+        raise InvalidContent("it must hold the removals of one hold, whose name is in `hold`")
+    check_count(*found)
+    return RemovalsFile(found[0]["hold"], read_state(tuple[Removal, ...], found[1]))
+
+
+def gather_holds(parts: Parts) -> Mapping[str, Hold]:
+    """Every hold with all of its removals, by name."""
+    rest = parts.grouped(RemovalsFile, lambda file: file.hold)
+    heads = {hold.name: (path, hold) for path, hold in parts.of(Hold)}
+    for name in rest.keys() - heads.keys():
+        parts.twice.update((path, f"there is no hold {name}") for path, _ in rest[name])
+    return {name: _whole(path, hold, dict(rest.get(name, ())), parts) for name, (path, hold) in heads.items()}
+
+
+def _whole(path: str, hold: Hold, files: Mapping[str, RemovalsFile], parts: Parts) -> Hold:
+    folder = _folder(hold.name)
+    if not hold.more:  # an earlier version listed all of them
+        parts.check_split(folder, _filed(hold), {})
+        return hold
+    found = parts.once((at, removal.id, removal) for at, file in files.items() for removal in file.removals)
+    parts.check_split(folder, found.values(), {at: file.removals for at, file in files.items()})
+    if len(found) != hold.total:
+        parts.misplaced.add(folder.folder)
+        parts.twice[path] = f"it counts {hold.total} removals, and its folder has {len(found)}"
+    return replace(hold, removals=tuple(found[one] for one in sorted(found)), more=())
+
+
+def write_hold(files: ChangedFiles, name: str, old: Hold | None, new: Hold | None) -> None:
+    """Note the files that lead from one value of a hold to another."""
+    path, folder = paths.own_path("holds", "", name), _folder(name)
+    if new is None:
+        files.remove.extend((path, folder.folder) if _filed(old) or folder.folder in files.misplaced else (path,))
+        return
+    was = old if folder.folder not in files.misplaced else None
+    files.put(path, write(was.listed) if was is not None else None, write(new.listed))
+    rewrite_entries(files, folder, _filed(old), _filed(new))
+
+
+def _filed(hold: Hold | None) -> tuple[Removal, ...]:
+    """The removals that stand in the folder."""
+    return hold.removals if hold is not None and len(hold.removals) > MOST_LISTED else ()
+
+
+def removals_folder(name: str) -> str:
+    """holds/<name>"""
+    return f"holds/{paths.safe_name(name)}"
+
+
+def _folder(name: str) -> EntryFolder[Removal]:
+    def render(removals: Iterable[Removal]) -> bytes:
+        kind = {"apiVersion": API_VERSION, "hold": name, "kind": "RemovalList"}
+        head, lines = counted(kind, (entry_line(write(removal)) for removal in removals))
+        return lines_bytes(head, _ITEMS, lines)
+
+    return EntryFolder(
+        folder=removals_folder(name),
+        address=lambda removal: named_address(removal.id),
+        order=lambda removal: removal.id,
+        render=render,
+    )
