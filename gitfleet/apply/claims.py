@@ -63,10 +63,17 @@ class Claims:
         """
         if entry.placement in self.request.removing:
             return True
+        return self._wants_no_more(entry) and not self.works[entry.placement].apply_strategy.type.only_reports
+
+    def hands_over(self, entry: InventoryEntry) -> bool:
+        """Whether another placement may have the object at once: one that only reports differences has it no longer,
+        and deletes nothing."""
+        return self._wants_no_more(entry) and self.works[entry.placement].apply_strategy.type.only_reports
+
+    def _wants_no_more(self, entry: InventoryEntry) -> bool:
         work = self.works.get(entry.placement)
-        if work is None or work.error is not None or work.apply_strategy.type.only_reports:
-            return False
-        return entry.key.identity not in self.wanted[entry.placement]
+        known = work is not None and work.error is None
+        return known and entry.key.identity not in self.wanted[entry.placement]
 
     def gives_up(self, placement: PlacementKey, identity: Identity) -> bool:
         """Whether a placement is to lose an object, though its work on this cluster may have it still."""
@@ -124,8 +131,8 @@ def index_claims(request: ApplyRequest, failures: Failures, successors: Successo
 
 def _holders(claims: Claims) -> tuple[dict[Identity, PlacementKey], dict[Identity, PlacementKey]]:
     """`holders`, and for whom each object stays, one that only reports differences included."""
-    holders = {i: e.placement for i, e in claims.entries.items() if not claims.releases(e)}
-    staying = dict(holders)
+    staying = {i: e.placement for i, e in claims.entries.items() if not claims.releases(e)}
+    holders = {i: placement for i, placement in staying.items() if not claims.hands_over(claims.entries[i])}
     for placement, work in claims.works.items():
         reports_only = work.apply_strategy.type.only_reports
         for manifest in work.manifests if work.error is None else ():
@@ -135,7 +142,8 @@ def _holders(claims: Claims) -> tuple[dict[Identity, PlacementKey], dict[Identit
                 continue
             holder = holders.setdefault(identity, placement)
             if holder != placement and claims.yields_to(placement, manifest, holder):
-                holders[identity] = staying[identity] = placement
+                holders[identity] = placement
+            staying[identity] = holders[identity]
     return holders, staying
 
 

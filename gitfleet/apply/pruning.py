@@ -96,7 +96,7 @@ def _propagation_of(kind: GroupKind) -> PropagationPolicy:
 
 def _hold(entry: InventoryEntry, claims: Claims) -> Operation | None:
     """Why an entry stays that is in no work of its own placement in this plan."""
-    if claims.releases(entry):
+    if claims.releases(entry) or (claims.hands_over(entry) and entry.key.identity in claims.holders):
         return None
     work = claims.works.get(entry.placement)
     why = "nothing was decided about it"

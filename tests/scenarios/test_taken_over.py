@@ -378,6 +378,29 @@ def test_what_a_placement_takes_over_that_only_reports_stays_and_says_so() -> No
     assert result.asks == (f"{stays}, and it only reports differences: change its applyStrategy, or what it selects",)
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_a_placement_that_only_reports_selects_no_more_is_handed_over_and_never_deleted(at_once: bool) -> None:
+    """KubeFleet removes it once the mode is off (workapplier/preprocess.go); it writes nothing before."""
+    reports = {**ONE, "applyStrategy": {"type": "ReportDiff"}}
+    world = begun(FEW, placing("web", ONE, *NAMES), placing("shop", ONE, MORE[0]))
+    with world.nothing_deleted():
+        if not at_once:
+            world.commit(placing("web", reports, *NAMES))
+            world.settle()
+        world.commit(placing("web", reports, "web"), placing("shop", ONE, MORE[0], "api"))
+        world.settle()
+        world.commit(builders.deployment("api", "web", image="web:2"))
+        world.settle()
+        assert has_all(world) and {world.image_in(name, "api") for name in FEW} == {"web:2"}
+    owned = {(str(e.placement), k.namespace) for o in world.state().inventory.values() for k, e in o.items()}
+    assert {("shop", "api"), ("web", "web"), ("web", "x")} <= owned and ("web", "api") not in owned
+    result = world.reconcile()
+    assert result is not None and (result.settled, result.waiting, result.asks) == (True, (), ())
+    world.commit(placing("web", ONE, "web"))
+    world.settle()
+    assert {n for n in NAMES if world.live("c1", "Namespace", n)} == {"web", "api"}
+
+
 @pytest.mark.parametrize("passes", range(1, 6))
 @pytest.mark.parametrize("cluster", ["c1", "c3"])
 def test_a_move_that_is_taken_back_after_a_cluster_refused_it_deletes_nothing(cluster: str, passes: int) -> None:
