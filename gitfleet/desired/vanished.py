@@ -38,9 +38,7 @@ def vanished_objects(
             fresh.setdefault(path, {})[without_hash(identity, path)] = identity
     rules = ignore_rules(request)
     staying = {item.origin.path for one, item in recovery.placed().items() if one in chosen}
-    everywhere = {
-        plain: one for path in sorted(fresh) for plain, one in fresh[path].items() if not is_our_group(one[0])
-    }
+    everywhere = {plain: one for path in sorted(fresh) for plain, one in fresh[path].items()}
     commit = _Commit(
         request,
         before,
@@ -62,7 +60,7 @@ def vanished_objects(
 @dataclass(frozen=True, slots=True)
 class _Commit:
     """What a commit has, and what was in force before it; `staying` are the files that have placed objects still,
-    `placed` what is placed, `fresh` the new objects of the payload in all files, and `renames` the same."""
+    `placed` what is placed, `fresh` the new objects in all files, and `renames` the same."""
 
     request: DesiredRequest
     before: Mapping[Identity, ReadObject]
@@ -99,11 +97,18 @@ class _Commit:
             why = "" if unread_at or placed_at or place.ignored else self.rebuilt.why(path, identity) or otherwise
             moved = unread_at or placed_at
             now = replace(place, moved=moved, as_payload=placed_at != "" == unread_at, unbuilt=why)
-            is_explained = moved or why or place.ignored or is_our_group(plain[0])
-            if not is_explained and (meant := self.renames.spelt_nearly(plain)) is not None:
-                successor, origin = self.fresh[meant], self.chosen[self.fresh[meant]].origin
-                now = replace(place, other=origin.path, line=origin.line, successor=_placed_identity(successor))
-            yield identity, now
+            yield identity, now if moved or why or place.ignored else self._in_another_file(plain, now)
+
+    def _in_another_file(self, plain: Identity, place: Vanished) -> Vanished:
+        """What became of an object that may be in another file: one whose name or namespace differs as a typing error
+        does (ours are renamed on purpose), or whose namespace does in whatever way."""
+        misspelt = None if is_our_group(plain[0]) else self.renames.spelt_nearly(plain)
+        meant = misspelt or self.renames.elsewhere(plain)
+        if meant is None:
+            return place
+        successor, origin = self.fresh[meant], self.chosen[self.fresh[meant]].origin
+        found = replace(place, other=origin.path, line=origin.line, successor=_placed_identity(successor))
+        return replace(found, elsewhere=misspelt is None)
 
 
 def _new_as_payload(identity: Identity, request: DesiredRequest, chosen: Mapping[Identity, ReadObject]) -> str:
