@@ -238,9 +238,10 @@ def connection_refusals(objects: Iterable[ReadObject]) -> Refusals:
     return [(item, (("spec", "connection"), sentence)) for item in found]
 
 
-def config_refusals(objects: Iterable[ReadObject]) -> Refusals:
-    """A fleet has one configuration: that of gitfleet.yaml, else the first by path."""
+def config_refusals(objects: Iterable[ReadObject], kept: Collection[Identity]) -> Refusals:
+    """A fleet has one configuration: one that is kept for an error, else that of gitfleet.yaml, else the first by
+    path."""
     configs = [item for item in objects if isinstance(item.value, FleetConfig)]
-    configs.sort(key=lambda item: (item.origin.path != FLEET_FILE, item.origin))
+    configs.sort(key=lambda item: (item.identity not in kept, item.origin.path != FLEET_FILE, item.origin))
     sentence = f"is a second configuration beside {configs[0].origin.path}; keep one" if configs else ""
     return [(item, ((), sentence)) for item in configs[1:]]

@@ -7,7 +7,7 @@ Sources: invariant 2 (last good wins), decision D31 (what is hidden is no deleti
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
@@ -18,22 +18,23 @@ from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.freeze_files import Freeze
 from gitfleet.api.freezes import FreezeScope
 from gitfleet.api.labels import LabelSelector
-from gitfleet.api.objects import Identity
+from gitfleet.api.objects import Identity, JsonValue
 from gitfleet.api.pins import Pin
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.staged import DisruptionBudget
+from gitfleet.desired.commented import STAYS, Comments, lost_windows
 from gitfleet.desired.paths import IGNORE_FILE, read_paths
 from gitfleet.desired.present import Present, any_matches
-from gitfleet.desired.readings import FileReading, ReadObject, payload_identity, read_file
+from gitfleet.desired.readings import Contents, FileReading, ReadObject, payload_identity
 from gitfleet.desired.recovery import Recovery
 from gitfleet.desired.request import SYMLINK, DesiredRequest
 from gitfleet.desired.vanished import ignore_rules, ignored_at
 from gitfleet.formats.limits import MAX_FILE_BYTES
+from gitfleet.formats.near_names import is_near
 from gitfleet.formats.yaml_reader import parse_documents
 from gitfleet.model.state import FleetState
 
-_STAYS: Final = "so the version before stays in force"
 _RIGHT: Final = "write the right name, or delete the file to end it"
 
 
@@ -46,7 +47,7 @@ def hidden_gates(
     """The gates that were in force and are not `chosen`, though their file was not deleted; each with the path for
     which it is kept, and the error that says so."""
     known = recovery.everything()
-    gone = [item for identity, item in known.items() if identity not in chosen and _is_gate(item.value)]
+    gone = [item for identity, item in known.items() if _is_gate(item.value) and _is_elsewhere(item, chosen)]
     if not gone:
         return
     rules = ignore_rules(request)
@@ -57,8 +58,14 @@ def hidden_gates(
         if (found := files.hiding(item)) is not None:
             kept_for, path, line, what, do = found
             kind = item.identity[1]
-            message = f"{what}, so that the {kind} there goes on as it was; {do} file to end it"
+            message = f"{what}, so that the {kind} there goes on as it was; {do} to end it"
             yield item, kept_for, Fault(path, line, f"{kind}/{item.identity[3]}", "", message)
+
+
+def _is_elsewhere(item: ReadObject, chosen: Mapping[Identity, ReadObject]) -> bool:
+    """Whether the commit has not this object, or not in its file."""
+    now = chosen.get(item.identity)
+    return now is None or now.origin.path != item.origin.path
 
 
 def _is_gate(value: object) -> bool:
@@ -70,7 +77,8 @@ def _is_gate(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """The files of a commit, those of them that are `read` one by one, and those that changed and are not."""
+    """The files of a commit, those of them that are `read` one by one, those that changed and are not, and the comments
+    of some."""
 
     request: DesiredRequest
     recovery: Recovery
@@ -79,6 +87,7 @@ class _Files:
     rules: bytes
     read: frozenset[str]
     unread: Sequence[str]
+    comments: dict[str, Comments] = field(default_factory=dict)
 
     def hiding(self, gate: ReadObject) -> tuple[str, str, int, str, str] | None:
         """Where a gate is kept for, the path and line of the error, what is so, and what to do; None where its file was
@@ -86,17 +95,23 @@ class _Files:
         held = self.recovery.held().get(gate.identity)
         own = held[0] if held is not None else gate.origin.path
         if line := ignored_at(own, self.request, self.rules):
-            return own, IGNORE_FILE, line, f"hides {own}", "take the rule back, or delete that"
+            return own, IGNORE_FILE, line, f"hides {own}", "take the rule back, or delete that file"
+        if gate.identity in self.chosen:
+            return None
         if (reading := self.readings.get(own)) is not None and own in self.read:
             if not (reading.objects or reading.faulty or reading.unreadable):
-                return own, own, 1, "holds nothing any more", "write it back, or delete this"
+                return own, own, 1, "holds nothing any more", "write it back, or delete this file"
+            if own not in self.comments:
+                self.comments[own] = Comments.of(self.request.contents(self.request.files[own].blob))
+            if line := self.comments[own].line_of(gate.identity[3], gate.identity[1]):
+                return own, own, line, "comments it out", "write it back, or delete these lines"
             if self._payload_at(gate) != own:
                 return None
         moved = self._moved(gate, own)
         if not moved:
             return None
         how = "only placed" if moved in self.read else "not read"
-        return moved, moved, 1, f"was {gate.origin.path} and is {how} here", "move it back, or delete this"
+        return moved, moved, 1, f"was {gate.origin.path} and is {how} here", "move it back, or delete this file"
 
     def _moved(self, gate: ReadObject, own: str) -> str:
         """Where a gate stands since this commit, or since it is kept for the path `own`, without being one ("":
@@ -108,18 +123,19 @@ class _Files:
             return own
         before = self.request.before.get(own)
         blobs = {gate.origin.blob, before.blob if before is not None else ""} - {""}
-        same = (path for path in self.unread if self.request.files[path].blob in blobs or self._has(path, gate))
+        same = (path for path in self.unread if self.request.files[path].blob in blobs or self._has(path, gate, own))
         return next(same, "")
 
-    def _has(self, path: str, gate: ReadObject) -> bool:
-        """Whether a file that is not read has a gate, edited or not."""
+    def _has(self, path: str, gate: ReadObject, own: str) -> bool:
+        """Whether a file that is not read has a gate, edited or not, its kind misspelt or not; or its file's name."""
+        if own not in self.request.files and _basename(path).lstrip("._").startswith(_basename(own)):
+            return True
         source, (_, kind, _, name) = self.request.files[path], gate.identity
         content = self.request.contents(source.blob) if source.mode < SYMLINK else b""
-        if kind.encode() not in content or name.encode() not in content:
+        if name.encode() not in content:
             return False
         parsed = source.parsed or parse_documents(content, max_bytes=MAX_FILE_BYTES)
-        reading = read_file(gate.origin.path, source.blob, parsed, self.request.contents)
-        return gate.identity in {item.identity for item in (*reading.objects, *reading.faulty)}
+        return any(_is_nearly(document.value, kind, name) for document in parsed.documents)
 
     def _payload_at(self, gate: ReadObject) -> str:
         identity = payload_identity(gate.identity)
@@ -127,11 +143,22 @@ class _Files:
         return item.origin.path if item is not None else ""
 
 
+def _is_nearly(body: JsonValue, kind: str, name: str) -> bool:
+    """Whether a document is of a kind, or one that is nearly that, and has a name."""
+    metadata = body.get("metadata") if isinstance(body, Mapping) else None
+    named = isinstance(body, Mapping) and isinstance(metadata, Mapping) and metadata.get("name") == name
+    return named and is_near(str(body.get("kind")), kind)
+
+
+def _basename(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
 def gate_slips(
-    objects: Iterable[ReadObject], recovery: Recovery, accepted: FleetState
+    objects: Iterable[ReadObject], recovery: Recovery, accepted: FleetState, contents: Contents
 ) -> list[tuple[ReadObject, Break, ReadObject]]:
-    """Edits by which a gate is for nothing that exists, while what it was for still does, of its name as well: the
-    object, what is wrong with it, and the gate as it was."""
+    """Edits by which a gate is for nothing that exists, while what it was for still does, of its name as well, or by
+    which windows of a configuration are commented out: the object, what is wrong with it, and the gate as it was."""
     items = list(objects)
     gates = [item for item in items if _is_gate(item.value)]
     chosen = {item.identity for item in gates}
@@ -142,7 +169,12 @@ def gate_slips(
     )
     edited = [(item, old) for item in gates if (old := _before(item, recovery, gone)) is not None]
     there = _There(items, accepted) if edited else None
-    return [(item, note, old) for item, old in edited if there for note in there.slips(item.value, old.value)]
+    return [
+        (item, note, old)
+        for item, old in edited
+        if there
+        for note in (*there.slips(item.value, old.value), *lost_windows(item, old, contents))
+    ]
 
 
 def _before(item: ReadObject, recovery: Recovery, gone: Collection[ReadObject]) -> ReadObject | None:
@@ -179,7 +211,7 @@ class _There(Present):
                 yield from notes
                 if not notes and str(old.placement) in self.placements and self._has(old) and not self._has(new):
                     hint = "copy it from the snapshot, or delete the file to end it"
-                    yield ("spec", "digest"), f"is the digest of no snapshot of {new.placement}, {_STAYS}; {hint}"
+                    yield ("spec", "digest"), f"is the digest of no snapshot of {new.placement}, {STAYS}; {hint}"
             case DisruptionBudget(), DisruptionBudget():
                 if notes := list(self._of_placement(PlacementKey("", new.name), PlacementKey("", old.name))):
                     yield ("metadata", "name"), notes[0][1]
@@ -189,7 +221,7 @@ class _There(Present):
     def _of_placement(self, new: PlacementKey, old: PlacementKey) -> Iterator[Break]:
         known = self.placements
         if str(new) not in known and (do := self._slip(str(new), str(old) in known, str(old) in self._were, known)):
-            yield ("spec", "placement"), f"names no placement, {_STAYS}; {do}"
+            yield ("spec", "placement"), f"names no placement, {STAYS}; {do}"
 
     def _slip(self, name: str, is_left: bool, was_there: bool, known: Collection[str]) -> str:
         """What to do about a name of nothing that came by a slip, "" for one that did not: what was named is left, or
@@ -217,9 +249,9 @@ class _There(Present):
             for index, pattern in enumerate(patterns):
                 is_new = pattern not in before and not any_matches(pattern, known)
                 if is_new and (do := self._slip(pattern, is_left, was_there, known)):
-                    yield (f"{word}s", index), f"matches no {word}, {_STAYS}; {do}"
+                    yield (f"{word}s", index), f"matches no {word}, {STAYS}; {do}"
         if had_any and new.clusters != old.clusters and self._has_any(old.clusters) and not self._has_any(new.clusters):
-            yield ("clusters",), f"matches no cluster, {_STAYS}; {_RIGHT}"
+            yield ("clusters",), f"matches no cluster, {STAYS}; {_RIGHT}"
 
     def _names_any(self, scope: FreezeScope) -> bool:
         """Whether each part of a scope matches something that is there, or was."""

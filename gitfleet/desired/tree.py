@@ -101,11 +101,11 @@ def read_desired(request: DesiredRequest) -> Desired:
         _refuse(pool, refused)
     _keep_replaced(pool, gathered)
     items = pool.chosen.values()
-    slips = gate_slips(items, pool.recovery, request.accepted)
+    slips = gate_slips(items, pool.recovery, request.accepted, request.contents)
     _refuse(pool, [(item, note) for item, note, _ in slips])
     for item, _, gate in slips:
         _keep(pool, gate, item.origin.path)
-    _refuse(pool, [*pin_refusals(items, pool.recovery, request.changed), *config_refusals(items)])
+    _refuse(pool, [*pin_refusals(items, pool.recovery, request.changed), *config_refusals(items, pool.kept)])
     _deny(pool, scopes)
     _keep_replaced(pool, gathered)
     pool.faults += faults_at(_warnings(pool), request.contents, Severity.WARNING)
@@ -208,8 +208,9 @@ def _recover(pool: _Pool, gathered: Gathered) -> None:
 
 
 def _keep_gates(pool: _Pool, gathered: Gathered) -> None:
-    """Gates of which the file is hidden, moved out of sight or emptied."""
+    """Gates of which the file is hidden, moved out of sight or emptied; another one of its name does not replace it."""
     for item, path, fault in list(hidden_gates(pool.request, pool.recovery, pool.chosen, gathered.readings)):
+        pool.chosen.pop(item.identity, None)
         _keep(pool, item, path)
         pool.faults.append(fault)
 
@@ -339,15 +340,12 @@ def _refuse(pool: _Pool, refusals: Refusals) -> None:
         if item.identity not in pool.kept:
             pool.refused.append(item)
         kept = pool.recovery.object(item.identity, item.origin.path) if refused is not None else None
-        if kept is not None and not (isinstance(kept.value, FleetConfig) and _has_config(pool)):
+        configs = (one for one in pool.chosen.values() if isinstance(one.value, FleetConfig))
+        if kept is not None and not (isinstance(kept.value, FleetConfig) and any(configs)):
             _keep(pool, kept, item.origin.path)
         elif kept is None:
             unmatched.setdefault(item.origin.path, {})[item.identity] = item.label
     _restore_unmatched(pool, unmatched)
-
-
-def _has_config(pool: _Pool) -> bool:
-    return any(isinstance(item.value, FleetConfig) for item in pool.chosen.values())
 
 
 def _restore_unmatched(pool: _Pool, unmatched: Mapping[str, Mapping[Identity, str]]) -> None:

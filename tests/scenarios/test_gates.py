@@ -303,3 +303,140 @@ def test_a_freeze_that_lost_its_scope_gets_it_back_by_a_revert(kept: tuple[str, 
     world.commit(away)
     at_rest(world)
     assert (rolled_out(world), errors(world)) == (NEW, [])
+
+
+def commented(text: str, *lines: str) -> str:
+    """The text with `#` in front of the lines that have one of these words, or of all lines."""
+    every = text.splitlines()
+    return "\n".join(f"# {line}" if not lines or any(word in line for word in lines) else line for line in every) + "\n"
+
+
+FLEET_HEAD = """apiVersion: gitfleet.dev/v1alpha1
+kind: FleetConfig
+metadata: {name: fleet}
+spec:
+  massDelete: {maxPercent: 100}
+"""
+WINDOWS = """  freezeWindows:
+    - {name: always, schedule: "0 0 * * *", duration: 1439m}
+    - {name: other, schedule: "0 0 * * *", duration: 1439m, scope: {placements: [batch]}}
+"""
+ALWAYS = (
+    'line 7 comments out the window "always", so the version before stays in force; write it back, or delete that line'
+)
+NO_KEY = "is not there any more, so the version before stays in force; write `freezeWindows: []` to end all windows"
+LESS: dict[str, tuple[str, str]] = {
+    "the list": (FLEET_HEAD + commented(WINDOWS), f"spec.freezeWindows: {ALWAYS} to end it"),
+    "all items": (FLEET_HEAD + commented(WINDOWS, "name"), f"spec.freezeWindows: {ALWAYS} to end it"),
+    "one of two": (FLEET_HEAD + commented(WINDOWS, "always"), f"spec.freezeWindows: {ALWAYS} to end it"),
+    "the key": (FLEET_HEAD, f"spec.freezeWindows: {NO_KEY}"),
+    "its value": (FLEET_HEAD + "  freezeWindows:\n", f"spec.freezeWindows: {NO_KEY}"),
+    "the spec": (FLEET_HEAD.partition("spec")[0], f"spec.freezeWindows: {NO_KEY}"),
+}
+ENDS = {
+    "an empty list": FLEET_HEAD + "  freezeWindows: []\n",
+    "one deleted": FLEET_HEAD + "".join(line for line in WINDOWS.splitlines(True) if "always" not in line),
+    "another one": FLEET_HEAD + WINDOWS.replace("always", "late").replace("1439m", "1m"),
+    "no file": None,
+}
+
+
+def frozen_by_windows() -> World:
+    """Three clusters that keep web:1 because of a window while the repo has web:2."""
+    world = rolling_world()
+    world.write({FLEET: FLEET_HEAD + WINDOWS})
+    world.commit(builders.deployment("web", "web", image="web:2"))
+    at_rest(world)
+    assert (rolled_out(world), errors(world)) == (OLD, [])
+    return world
+
+
+@pytest.mark.parametrize("how", LESS)
+def test_windows_that_are_commented_out_or_lose_their_key_go_on(how: str) -> None:
+    text, says = LESS[how]
+    world = frozen_by_windows()
+    for edited in (text, text + "# another edit\n"):
+        world.write({FLEET: edited})
+        at_rest(world)
+        (error,) = errors(world)
+        assert error.startswith(f"{FLEET}:") and error.endswith(f"FleetConfig/fleet: {says}")
+        assert rolled_out(world) == OLD
+        world.restart()
+    world.write({FLEET: ENDS["an empty list"]})
+    at_rest(world)
+    assert (rolled_out(world), errors(world)) == (NEW, [])
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_windows_end_where_they_are_deleted(how: str) -> None:
+    world = frozen_by_windows()
+    world.write({FLEET: ENDS[how]})
+    at_rest(world)
+    assert (rolled_out(world), errors(world)) == (NEW, [])
+
+
+@pytest.mark.parametrize("path", [FREEZE, PIN, QUARANTINE])
+def test_one_of_several_documents_that_is_commented_out_goes_on(path: str) -> None:
+    world, gate = gated(path)
+    text, beside = to_yaml(gate), to_yaml(builders.freeze("beside", "2099-01-01T00:00:00Z", scope=NOWHERE))
+    world.write({path: f"{beside}---\n{text}"})
+    at_rest(world)
+    world.write({path: f"{beside}---\n{commented(text)}"})
+    at_rest(world)
+    label, line = f"{gate['kind']}/{gate['metadata']['name']}", len(beside.splitlines()) + 2
+    says = "comments it out, so that the {} there goes on as it was; write it back, or delete these lines to end it"
+    expected = [f"{path}:{line}: {label}: {says.format(gate['kind'])}"]
+    assert (rolled_out(world), errors(world)) == (OLD, expected)
+    world.restart()
+    world.commit(builders.namespace("other"))
+    at_rest(world)
+    assert (rolled_out(world), errors(world)) == (OLD, expected)
+    world.write({path: beside})
+    at_rest(world)
+    assert (rolled_out(world), errors(world)) == (NEW, [])
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        (f"{FREEZE}.bak", lambda text: text.replace("Freeze", "Freze")),
+        ("old/f.yaml.off", lambda text: text.replace("Freeze", "Freze")),
+        ("freezes/.f.yaml", lambda text: ""),
+        (f"{FREEZE}.bak", commented),
+        ("notes/old.txt", lambda text: text.replace("Freeze", "Freze")),
+    ],
+)
+def test_a_gate_that_is_renamed_and_edited_goes_on(path: str, content: Callable[[str], str]) -> None:
+    world, gate = gated(FREEZE)
+    world.write({FREEZE: None, path: content(to_yaml(gate))})
+    at_rest(world)
+    expected = [f"{path}:1: Freeze/f: {HIDDEN['renamed'](FREEZE, '')[2].format('Freeze')}"]
+    assert (rolled_out(world), errors(world)) == (OLD, expected)
+    world.restart()
+    world.commit(builders.namespace("other"))
+    at_rest(world)
+    assert (rolled_out(world), errors(world)) == (OLD, expected)
+    world.write({path: None})
+    at_rest(world)
+    assert (rolled_out(world), errors(world)) == (NEW, [])
+
+
+@pytest.mark.parametrize("name", ["fleet", "another"])
+@pytest.mark.parametrize(("first", "second"), [(FLEET, "fleets/a.yaml"), ("fleets/b.yaml", FLEET)])
+def test_a_second_configuration_beside_a_hidden_one_is_refused(first: str, second: str, name: str) -> None:
+    world = rolling_world()
+    world.write({first: FLEET_HEAD + WINDOWS})
+    world.commit(builders.deployment("web", "web", image="web:2"))
+    at_rest(world)
+    other = to_yaml(named(name, builders.fleet_config(massDelete={"maxPercent": 100})))
+    world.write({".gitfleetignore": f"{first}\n", second: other})
+    for _ in range(2):
+        at_rest(world)
+        assert rolled_out(world) == OLD
+        says = f"hides {first}, {GOES_ON.format('FleetConfig')}; take the rule back, or delete that file to end it"
+        assert f".gitfleetignore:1: FleetConfig/fleet: {says}" in errors(world)
+        world.restart()
+        world.commit(builders.namespace("other"))
+    world.write({first: None})
+    at_rest(world)
+    assert (rolled_out(world), errors(world)) == (NEW, [])

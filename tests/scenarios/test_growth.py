@@ -93,8 +93,8 @@ def frozen(size: int) -> Work:
         for name in names
     ]
     recovery = Recovery(request)
-    assert len(gate_slips([edited, *others[:2]], recovery, FleetState())) == 10 * size
-    return lambda: gate_slips([edited, *others], recovery, FleetState())
+    assert len(gate_slips([edited, *others[:2]], recovery, FleetState(), request.contents)) == 10 * size
+    return lambda: gate_slips([edited, *others], recovery, FleetState(), request.contents)
 
 
 @pytest.mark.parametrize("work", [handed_over, explained, frozen])
