@@ -24,9 +24,8 @@ class Claims:
     """The request, indexed once.
 
     `holders` names the one placement that may write each object; `staying` are the identities that are wanted by
-    somebody or that nobody may prune now, of which `kept` are given up and wait for the placement that takes them over,
-    and `errors` what is to be corrected before it is known whether it does;
-    `crds` are the definitions among the works by the kind they define.
+    somebody or that nobody may prune now, of which `kept` are given up and stay for the placement that takes them over:
+    until when, in words; `crds` are the definitions among the works by the kind they define.
     """
 
     request: ApplyRequest
@@ -36,8 +35,7 @@ class Claims:
     wanted: Mapping[PlacementKey, frozenset[Identity]]
     holders: Mapping[Identity, PlacementKey]
     staying: Mapping[Identity, PlacementKey]
-    kept: Mapping[Identity, PlacementKey]
-    errors: Mapping[Identity, str]
+    kept: Mapping[Identity, str]
     crds: Mapping[GroupKind, ObjectKey]
 
     def was_observed(self, key: ObjectKey) -> bool:
@@ -108,7 +106,6 @@ def index_claims(request: ApplyRequest, failures: Failures, successors: Successo
         holders={},
         staying={},
         kept={},
-        errors={},
         crds={
             definition.kind: m.key
             for work in works.values()
@@ -125,8 +122,8 @@ def index_claims(request: ApplyRequest, failures: Failures, successors: Successo
         if not _is_applied(staying.get(identity), works)
         and (successor := _successor_of(entry, claims, successors)) is not None
     }
-    errors = {identity: error for identity, key in kept.items() if (error := successors.error_of(key, identity))}
-    return replace(claims, holders=holders, staying={**staying, **kept}, kept=kept, errors=errors)
+    why = {identity: successors.stays_for(key, request.cluster, identity) for identity, key in kept.items()}
+    return replace(claims, holders=holders, staying={**staying, **kept}, kept=why)
 
 
 def _holders(claims: Claims) -> tuple[dict[Identity, PlacementKey], dict[Identity, PlacementKey]]:

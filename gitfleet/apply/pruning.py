@@ -24,8 +24,8 @@ _LONGEST_NAME: Final = 100
 
 def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
     """One operation for one entry; None when a work has one for the object itself."""
-    successor = claims.kept.get(entry.key.identity)
-    if successor is None and entry.key.identity in claims.staying:
+    stays = claims.kept.get(entry.key.identity)
+    if stays is None and entry.key.identity in claims.staying:
         return _hold(entry, claims)
     request = claims.request
     removal = request.removing.get(entry.placement)
@@ -50,11 +50,8 @@ def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
     if is_terminating(live):
         why = f"{entry.key} is being deleted and waits for its finalizers{_finalizers(live)}"
         return keep_entry(entry, claims, KeepCode.TERMINATING, why, live)
-    if successor is not None:
-        why = f"{entry.key} stays until {successor.kind} {successor}, which selects it, has it here"
-        if error := claims.errors.get(entry.key.identity):
-            why = f"{entry.key} stays, as {successor.kind} {successor} may select it, but {error}"
-        return keep_entry(entry, claims, KeepCode.KEPT_FOR_SUCCESSOR, why, live)
+    if stays is not None:
+        return keep_entry(entry, claims, KeepCode.KEPT_FOR_SUCCESSOR, f"{entry.key} stays{stays}", live)
     user = _user_of(entry, live, claims)
     if user is not None:
         why = f"{entry.key} stays while {user.kind} {user} has objects in it on this cluster"

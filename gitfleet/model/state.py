@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -172,6 +172,8 @@ class FleetState:
     known while deciding, never stored."""
     misread: Mapping[PlacementKey, MisreadObjects] = field(default_factory=dict, compare=False)
     """What the files of placements may still select that have an error: known while deciding, never stored."""
+    left_out: Collection[str] = field(default=frozenset(), compare=False)
+    """The clusters that have not answered for so long that others go on without them (decision D32): never stored."""
     left_behind: Mapping[str, Mapping[PlacementKey, int]] = field(default_factory=dict, compare=False)
     """How many objects the last step let go without deleting them, by cluster and placement: reported, never stored."""
 

@@ -12,6 +12,7 @@ from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import MemberCluster, silent_from
 from gitfleet.api.conditions import ConditionType, Reason, Status, find_condition
 from gitfleet.api.envelopes import carried_identities
+from gitfleet.api.holds import RemovalKind
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.api.snapshots import ResourceSnapshot
@@ -23,21 +24,31 @@ from gitfleet.model.works import Work
 @dataclass(slots=True)
 class Successors:
     """The placements that stay, by what they select in their newest content (`unsaid`: and beside it; `misread`: and by
-    files with errors, see FleetState); indexed once, when first asked."""
+    files with errors; `left_out`: see FleetState); `held` are the clusters whose removal is held, by its hold. Indexed
+    once, when first asked."""
 
     records: Mapping[PlacementKey, PlacementRecord]
     clusters: Mapping[str, MemberCluster] = field(default_factory=dict)
     unsaid: Mapping[PlacementKey, Collection[Identity]] = field(default_factory=dict)
     misread: Mapping[PlacementKey, MisreadObjects] = field(default_factory=dict)
+    left_out: Collection[str] = frozenset()
+    held: Mapping[str, str] = field(default_factory=dict)
     _selecting: dict[Identity, list[PlacementKey]] | None = None
     _content: dict[tuple[PlacementKey, str | None], frozenset[Identity]] = field(default_factory=dict)
     _bindings: dict[PlacementKey, dict[str, Binding]] = field(default_factory=dict)
-    _lacking: dict[tuple[PlacementKey, Identity], bool] = field(default_factory=dict)
+    _elsewhere: dict[tuple[PlacementKey, Identity], bool] = field(default_factory=dict)
 
     @classmethod
     def of(cls, state: FleetState) -> Successors:
         """Those of a state."""
-        return cls(state.placements, state.clusters, state.unsaid, state.misread)
+        held = {
+            removal.cluster: name
+            for name, hold in state.holds.items()
+            if hold.answer is not Status.TRUE
+            for removal in hold.removals
+            if removal.kind is RemovalKind.CLUSTER
+        }
+        return cls(state.placements, state.clusters, state.unsaid, state.misread, state.left_out, held)
 
     def selecting(self, identity: Identity, owner: PlacementKey | None) -> Iterable[PlacementKey]:
         """The placements that select an object, beside its owner."""
@@ -87,22 +98,39 @@ class Successors:
     def awaited(
         self, owner: PlacementKey, cluster: str, identity: Identity, works: Mapping[PlacementKey, Work] | None = None
     ) -> PlacementKey | None:
-        """The placement for which an object of its owner stays on a cluster: it selects the object, and is to come
-        there or waits to have it elsewhere, and has not got it there yet. The owner itself, where it kept the object
+        """The placement for which an object of its owner stays on a cluster: it selects the object, and has it neither
+        there nor, where it is not to come there, wherever else it is to be. The owner itself, where it kept the object
         for another one and selects it again. None where there is no such placement.
 
         By the `works` of the cluster where they are given, else by what the bindings name and say of themselves.
         """
         if self._selects_again(owner, cluster, identity):
             return owner
-        return next(
-            (
-                key
-                for key in self.selecting(identity, owner)
-                if self._lacks(key, cluster, identity, works) or self._waits_elsewhere(key, cluster, identity)
-            ),
-            None,
-        )
+        others = self.selecting(identity, owner)
+        return next((key for key in others if not self._may_go(key, cluster, identity, works)), None)
+
+    def _may_go(
+        self, key: PlacementKey, cluster: str, identity: Identity, works: Mapping[PlacementKey, Work] | None
+    ) -> bool:
+        """Whether an object that another placement gives up on a cluster need not stay there for this one."""
+        if self._lacks(key, cluster, identity, works):
+            return False
+        return self.binding(key, cluster) is not None or (cluster not in self.held and self._has_it(key, identity))
+
+    def _has_it(self, key: PlacementKey, identity: Identity) -> bool:
+        """Whether a placement has an object on a cluster that answers, and wherever else it is picked: those that have
+        been silent for long are left out, but for more than half of them (decision D32)."""
+        if (key, identity) not in self._elsewhere:
+            active = self._active(key)
+            has = {name for name, binding in active.items() if self._wrote(key, binding, identity)}
+            silent = {name for name in active if silent_from(self.clusters.get(name)) is not None}
+            everywhere = active.keys() <= has.union(self.left_out) and 2 * len(silent) <= len(active)
+            self._elsewhere[key, identity] = everywhere and bool(has - silent)
+        return self._elsewhere[key, identity]
+
+    def _wrote(self, key: PlacementKey, binding: Binding, identity: Identity) -> bool:
+        applied = self.records[key].snapshot_named(binding.applied_snapshot)
+        return not binding.apply_strategy.type.only_reports and identity in self.content(key, applied)
 
     def awaited_there(self, owner: PlacementKey, cluster: str, identity: Identity) -> PlacementKey | None:
         """As `awaited`, by the placements alone that are to come to the very cluster, or may be for all that is known:
@@ -170,6 +198,16 @@ class Successors:
         fixed = record.placement.effective_policy.placement_type is PlacementType.PICK_FIXED
         return fixed or scheduled.reason not in _SCHEDULED
 
+    def stays_for(self, key: PlacementKey, cluster: str, identity: Identity) -> str:
+        """How long an object stays on a cluster for a placement, after "stays"."""
+        if error := self.error_of(key, identity):
+            return f", as {key.kind} {key} may select it, but {error}"
+        if self.binding(key, cluster) is not None:
+            return f" until {key.kind} {key}, which selects it, has it here"
+        if cluster in self.held:
+            return f" for {key.kind} {key}, which selects it, while {self.held[cluster]} holds the removal of {cluster}"
+        return f" until {key.kind} {key}, which selects it, has it where it is picked"
+
     def error_of(self, key: PlacementKey, identity: Identity | None = None) -> str:
         """What to correct before it is known what a placement selects (whether an object); "" where that is known."""
         unsure = self._unsure(key)
@@ -195,23 +233,6 @@ class Successors:
         if self.records[key].scheduled is not None and self._is_undecided(key):
             return f"its policy does not pick the clusters that it names: correct it (`gitfleet explain {key}`)"
         return ""
-
-    def _waits_elsewhere(self, key: PlacementKey, cluster: str, identity: Identity) -> bool:
-        """Whether a placement that is not to come to a cluster has not got the object where it is to have it."""
-        if self.binding(key, cluster) is not None:
-            return False
-        if (key, identity) not in self._lacking:
-            self._lacking[key, identity] = self._lacks_anywhere(key, identity)
-        return self._lacking[key, identity]
-
-    def _lacks_anywhere(self, key: PlacementKey, identity: Identity) -> bool:
-        record = self.records[key]
-        for name, binding in self._active(key).items():
-            reports = binding.apply_strategy.type.only_reports
-            has = record.snapshot_named(binding.resource_snapshot if reports else binding.applied_snapshot)
-            if identity not in self.content(key, has) and silent_from(self.clusters.get(name)) is None:
-                return True
-        return False
 
     def _active(self, key: PlacementKey) -> dict[str, Binding]:
         if key not in self._bindings:

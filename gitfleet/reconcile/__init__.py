@@ -71,6 +71,7 @@ def _decide(
     accepted = desired.accept(still_wanted, before, now, failures)
     clusters = observe.observe_clusters(accepted.clusters, before.clusters, inputs.observations, now, failures)
     known = replace(before, clusters=clusters, left_behind={}, misplaced=frozenset(), damage=Damage())
+    known = replace(known, left_out=rollout.long_silent(clusters, now, wanted.config.rollout_unreachable))
     seen_works, rendered = works.render_fleet(known, memo.works, failures, policy)
     removing = rollout.removals(clusters, before.placements, before.inventory, failures)
     operations, planned = apply.plan_fleet(known, seen_works, inputs.observations, removing, memo.plans, failures)

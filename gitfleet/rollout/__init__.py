@@ -20,6 +20,7 @@
     freezes_naming      one that names a placement and not another one
     next_expiry         when the next one with a date ends for good
     silent_since        the clusters that do not answer, and since when
+    long_silent         those of the fleet that others go on without
     awaiting_successors, frozen_removals, give_up, take_back, removals, release_left, next_forced_leave, owners_of,
     retire_bindings,
     without_left        placements and clusters that go as a whole
@@ -60,7 +61,7 @@ from gitfleet.rollout.leaving import (
 from gitfleet.rollout.plan import plan_rollout
 from gitfleet.rollout.readiness import Readiness, has_failed, is_diff_reported, is_ready
 from gitfleet.rollout.requests import recorded_refusal, refusal_of, request_for
-from gitfleet.rollout.silence import LEFT_OUT_AFTER, silent_since
+from gitfleet.rollout.silence import LEFT_OUT_AFTER, long_silent, silent_since
 from gitfleet.rollout.waiting import kept_there, run_awaited, waiting_for
 from gitfleet.rollout.waits import STUCK_AFTER
 
@@ -90,6 +91,7 @@ __all__ = [
     "is_diff_reported",
     "is_ready",
     "kept_there",
+    "long_silent",
     "next_expiry",
     "next_forced_leave",
     "owners_of",

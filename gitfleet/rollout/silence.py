@@ -31,6 +31,13 @@ def silent_since(record: PlacementRecord, clusters: Mapping[str, MemberCluster])
     return found
 
 
+def long_silent(clusters: Mapping[str, MemberCluster], now: datetime, unreachable: str) -> frozenset[str]:
+    """The clusters of a fleet that have been silent for so long that rollouts go on without them; none by `unreachable`
+    Wait."""
+    silent = {name: silent_from(cluster) for name, cluster in clusters.items() if unreachable == "Skip"}
+    return frozenset(name for name, since in silent.items() if since is not None and now - since >= LEFT_OUT_AFTER)
+
+
 def left_out(request: RolloutRequest) -> frozenset[str]:
     """The clusters that have been silent for so long that the rollout goes on without them."""
     if not request.skip_silent:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.bindings import KEPT_FOR_SUCCESSOR, Binding, BindingState, FailedObject
+from gitfleet.api.holds import Removal, RemovalKind
 from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey, PlacementPolicy, PlacementType
@@ -18,7 +19,7 @@ from gitfleet.model.renames import under_name
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.successors import Successors
 from gitfleet.model.works import Work
-from tests.removals.fleets import SHOP, WEB, config_map, envelope, fleet, placed
+from tests.removals.fleets import SHOP, WEB, config_map, envelope, fleet, hold, placed
 from tests.rollout.builders import NOW
 from tests.state import builders
 
@@ -103,20 +104,57 @@ EMPTY = placed(SHOP, ("c1", "c2"))
         (shop(record=placed(SHOP, ("c2",), A), applied_snapshot=None), True),
         (shop(record=placed(SHOP, ("c2",), A), applied_snapshot="shop-9-snapshot"), True),
         (shop(record=placed(SHOP, ("c2",), A), resource_snapshot=None), False),
-        (shop(record=placed(SHOP, ("c2",), A), applied_snapshot=None, apply_strategy=COMPARES), False),
-        (shop(record=placed(SHOP, ("c2",), A), resource_snapshot=None, apply_strategy=COMPARES), True),
+        (shop(record=placed(SHOP, ("c2",), A), apply_strategy=COMPARES), True),
         (shop(record=placed(SHOP, ("c2", "c3"), A), at=1, applied_snapshot=None), True),
-        (shop(record=placed(SHOP, ("c2", "lost"), A), at=1, applied_snapshot=None), False),
-        (shop(record=placed(SHOP, ("lost", "c2"), A), at=1, applied_snapshot=None), True),
     ],
 )
 def test_an_object_is_kept_for_who_selects_it_and_has_not_got_it(record: PlacementRecord, awaited: bool) -> None:
-    clusters = {"c1": builders.cluster("c1"), "lost": builders.cluster("lost", healthy="Unknown")}
-    found = Successors({WEB: ONE, SHOP: record}, clusters)
+    found = Successors({WEB: ONE, SHOP: record}, {"c1": builders.cluster("c1")})
     for _ in range(2):  # what was asked once is remembered
         assert found.awaited(WEB, "c1", MINE) == (SHOP if awaited else None)
     assert found.awaited(SHOP, "c1", MINE) is None, "its owner has it"
     assert found.awaited(WEB, "c1", ("", "ConfigMap", "web", "other")) is None
+
+
+SILENT = ("lost", "mute")
+
+
+@pytest.mark.parametrize(
+    ("clusters", "lacks", "left_out", "awaited"),
+    [
+        # One that answers has it, and so has each of the others that is not left out.
+        (("c2", "lost"), (), (), False),
+        (("c2", "lost"), (1,), (), True),
+        (("c2", "lost"), (1,), SILENT, False),
+        (("c2", "c3", "lost", "mute"), (2, 3), SILENT, False),
+        # None of those that answer has it.
+        (("lost", "c2"), (1,), SILENT, True),
+        (("lost",), (), SILENT, True),
+        (("lost", "mute"), (), (), True),
+        # More than half are silent, whatever they have.
+        (("c2", "lost", "mute"), (), SILENT, True),
+    ],
+)
+def test_an_object_goes_once_the_other_placement_has_it_elsewhere(
+    clusters: tuple[str, ...], lacks: tuple[int, ...], left_out: tuple[str, ...], awaited: bool
+) -> None:
+    record = placed(SHOP, clusters, A)
+    bindings = tuple(replace(b, applied_snapshot=None) if n in lacks else b for n, b in enumerate(record.bindings))
+    known = {n: builders.cluster(n, healthy="Unknown" if n in SILENT else "True") for n in clusters}
+    found = Successors({WEB: ONE, SHOP: replace(record, bindings=bindings)}, known, left_out=left_out)
+    assert found.awaited(WEB, "c1", MINE) == (SHOP if awaited else None)
+
+
+def test_a_cluster_whose_removal_is_held_keeps_what_the_other_placement_has_elsewhere() -> None:
+    state = fleet(ONE, placed(SHOP, ("c2",), A))
+    removals = (Removal(kind=RemovalKind.CLUSTER, cluster="c1"),)
+    held = hold("hold-c1", removals)
+    approved = replace(held, conditions=(builders.condition("Approved"),))
+    for one, stays in ((held, SHOP), (approved, None)):
+        found = Successors.of(replace(state, holds={one.name: one}))
+        assert found.awaited(WEB, "c1", MINE) == stays
+    found = Successors.of(replace(state, holds={held.name: held}))
+    assert found.stays_for(SHOP, "c1", MINE).endswith("while hold-c1 holds the removal of c1")
 
 
 def work(**changes: Any) -> Mapping[PlacementKey, Work]:
