@@ -20,6 +20,7 @@ from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.signing import person_of
 from gitfleet.adapters.git_setup import local_git_dir, make_repository, open_repository, work_tree_of
+from gitfleet.adapters.helm import HelmProgram
 from gitfleet.adapters.kube import CoreProvider, KubeDirectory, Provider, Timeouts, chosen_providers
 from gitfleet.adapters.kustomize import KustomizeProgram
 from gitfleet.adapters.report_files import save_report
@@ -28,10 +29,12 @@ from gitfleet.api.fleet import Branches, FleetConfig, ListedProvider
 from gitfleet.api.scenarios import Scenario
 from gitfleet.errors import BadInput, GitfleetError, MissingPart
 from gitfleet.loop.approval_history import ApprovalHistory, own_policy
+from gitfleet.loop.builds import Builds
 from gitfleet.loop.directories import ByConnection
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.forge import ForgePublisher, ForgeThread
+from gitfleet.loop.helm import Charts
 from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.plugin_guard import guarded
 from gitfleet.loop.request_branches import RequestBranches
@@ -97,7 +100,7 @@ def open_workspace(
     directory = _directory(settings, providers.chosen, simulation, all_simulated=clusters == "simulated")
     # What snapshots hold may lie in the state alone: it is read from where the state is.
     unconnected = clusters == "simulated" or settings.simulate_unconnected
-    trees = DesiredTrees(repo, cache, settings.limits, kustomizer=Kustomizer(KustomizeProgram()), simulated=unconnected)
+    trees = DesiredTrees(repo, cache, settings.limits, builds=folder_builds(), simulated=unconnected)
     driver = Driver(
         reader=repo,
         writer=remote,
@@ -122,6 +125,11 @@ def open_workspace(
         directory.close()
         if clusters == "live":
             simulated.save(kept)
+
+
+def folder_builds() -> Builds:
+    """What builds folders of the payload, by the programs of this machine."""
+    return Builds(kustomizer=Kustomizer(KustomizeProgram()), charts=Charts(HelmProgram()))
 
 
 def _request_branches(remote: GitRemote | StateDirectory, clock: Clock) -> RequestBranches | None:
@@ -262,8 +270,7 @@ def run_scenario(
     fleet = SimulatedFleet(clock, rules=script.clusters)
 
     def start(on_event: Callable[[Event], None]) -> Reconciler:
-        kustomizer = Kustomizer(KustomizeProgram())
-        trees = DesiredTrees(repo, MemoryCache(), chosen.limits, what_if=what_if, kustomizer=kustomizer)
+        trees = DesiredTrees(repo, MemoryCache(), chosen.limits, what_if=what_if, builds=folder_builds())
         return Driver(
             reader=repo,
             writer=repo,

@@ -15,7 +15,7 @@ REAL_SECONDS = 3600
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give tests that need real parts the longer limit."""
     for item in items:
-        real = item.get_closest_marker("real") or "control_planes" in getattr(item, "fixturenames", ())
+        real = item.get_closest_marker("real") or {"control_planes", "helm"} & {*getattr(item, "fixturenames", ())}
         if real and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(REAL_SECONDS))
 

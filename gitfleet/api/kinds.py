@@ -12,6 +12,7 @@ from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import CLUSTER_GROUP, MemberCluster
 from gitfleet.api.fleet import GITFLEET_GROUP, FleetConfig
 from gitfleet.api.freeze_files import FREEZES, Freeze, FreezeOverride
+from gitfleet.api.helm_releases import HELM_RELEASE_FILE, HelmRelease
 from gitfleet.api.holds import Hold
 from gitfleet.api.overrides import ClusterResourceOverride, ResourceOverride
 from gitfleet.api.pins import PINS, Pin
@@ -30,15 +31,19 @@ ROLLOUTS: Final = "rollouts"
 _NOT_ACTED_ON: Final[frozenset[str]] = frozenset()
 """Folders of kinds that are read and kept, and on which nothing acts yet."""
 NOT_ACTED_ON: Final = "is read and kept, and nothing acts on it in this version of gitfleet; do not rely on it"
+ONLY_A_BUILD_FILE: Final = (
+    f"is read only in a file named {HELM_RELEASE_FILE} in a folder below resources/; move it there"
+)
 
 
 class Place(Enum):
     """Where the objects of a kind stand: written by people on the watched branch, or by gitfleet on the state branch,
-    or in a file that a command is given."""
+    or in a file that a command is given, or in one of its own name that says how a folder of the payload is built."""
 
     WATCHED_BRANCH = "watched"
     STATE_BRANCH = "state"
     OWN_FILE = "file"
+    BUILD_FILE = "build"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +139,8 @@ def list_named(word: str) -> str:
     kind = kind_named(word)
     if kind.place is Place.OWN_FILE:
         raise BadInput(f"no branch holds a {kind.name}", hint="it is a file that a command is given")
+    if kind.place is Place.BUILD_FILE:
+        raise BadInput(f"a {kind.name} is not listed", hint="it says how a folder is built; ask for what is placed")
     return kind.listed_as
 
 
@@ -237,6 +244,7 @@ _KINDS: Final = (
     _own(Pin, folder=PINS),
     *_pairs(_STATE_PAIRS, Place.STATE_BRANCH),
     _own(Hold, folder="holds", place=Place.STATE_BRANCH),
+    _own(HelmRelease, namespaced=True, place=Place.BUILD_FILE),
     Kind(
         group=GITFLEET_GROUP,
         name="Scenario",

@@ -31,11 +31,14 @@ from hashlib import sha256
 from gitfleet.api.objects import Manifest, Origin, key_of
 from gitfleet.desired.accept import Accepted, accept
 from gitfleet.desired.paths import (
+    CHART_FILE,
     IGNORE_FILE,
     KUSTOMIZATIONS,
+    built_folders,
+    folders_of,
+    is_build_file,
     is_kustomization,
     is_read,
-    kustomize_folders,
     read_paths,
     wanted_paths,
 )
@@ -48,6 +51,7 @@ from gitfleet.formats.limits import MAX_FILE_BYTES
 from gitfleet.formats.yaml_reader import PARSER_VERSION, ParsedFile, parse_documents
 
 __all__ = [
+    "CHART_FILE",
     "IGNORE_FILE",
     "KUSTOMIZATIONS",
     "Accepted",
@@ -56,10 +60,12 @@ __all__ = [
     "HeldVersion",
     "SourceFile",
     "accept",
+    "built_folders",
     "cache_key",
+    "folders_of",
+    "is_build_file",
     "is_kustomization",
     "is_read",
-    "kustomize_folders",
     "manifests_of",
     "parse_file",
     "placement_update_breaks",

@@ -1,24 +1,27 @@
-"""The files of a commit, each read or refused: links, submodules, sizes, ignored paths, kustomize folders.
+"""The files of a commit, each read or refused: links, submodules, sizes, ignored paths, built folders.
 
 The result still has every object of every file; what is there twice or does not fit together is for `tree` to find.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.desired.paths import (
     IGNORE_FILE,
+    built_folders,
+    file_of_build,
     folders_of,
-    is_kustomization,
     is_manifest_path,
     is_ours,
-    kustomize_folders,
     read_ignore,
+    read_one_by_one,
     wanted_paths,
 )
 from gitfleet.desired.readings import FileReading
+from gitfleet.desired.release_namespaces import declared_scopes, in_namespace
 from gitfleet.desired.request import SUBMODULE, SYMLINK, DesiredRequest, SourceFile
 from gitfleet.formats.limits import MAX_FILE_BYTES, MAX_FILES
 
@@ -40,7 +43,7 @@ def gather(request: DesiredRequest) -> Gathered:
     gathered = Gathered()
     ignore = _ignore_rules(request, gathered)
     wanted = sorted(wanted_paths(request.files, ignore))
-    kustomized = kustomize_folders(wanted)
+    one_by_one = frozenset(read_one_by_one(wanted))
     read = 0
     for path in wanted:
         source = request.files[path]
@@ -49,9 +52,7 @@ def gather(request: DesiredRequest) -> Gathered:
             if closed.severity is Severity.ERROR:
                 gathered.closed.append(path)
             continue
-        if not is_manifest_path(path) or is_kustomization(path):
-            continue
-        if kustomized and any(folder in kustomized for folder in folders_of(path)):
+        if not is_manifest_path(path) or path not in one_by_one:
             continue
         read += 1
         if read > MAX_FILES:
@@ -60,7 +61,7 @@ def gather(request: DesiredRequest) -> Gathered:
             gathered.closed += [later for later in wanted if later >= path and is_manifest_path(later)]
             break
         _read_entry(path, source, request, gathered)
-    _read_built(sorted(kustomized), request, gathered)
+    _read_built(built_folders(wanted), request, gathered)
     return gathered
 
 
@@ -104,20 +105,21 @@ def _read_entry(path: str, source: SourceFile, request: DesiredRequest, gathered
     gathered.readings[path] = reading
 
 
-def _read_built(folders: list[str], request: DesiredRequest, gathered: Gathered) -> None:
-    """kustomize's output stands for all files below its folder; without it, nothing there is touched."""
-    for folder in folders:
-        if any(outer in folders for outer in folders_of(folder)):
-            continue
-        path = f"{folder}/kustomization.yaml".lstrip("/")
-        built = request.built.get(folder)
+def _read_built(folders: Mapping[str, str], request: DesiredRequest, gathered: Gathered) -> None:
+    """What was built stands for all files below its folder; without it, nothing there is touched."""
+    outermost = {one for one in folders if not any(outer in folders for outer in folders_of(one))}
+    sources = {folder: request.built[folder] for folder in outermost if folder in request.built}
+    if any(source.namespace for source in sources.values()):
+        declared = declared_scopes(gathered.readings.values(), sources.values())
+        sources = {folder: in_namespace(source, declared) for folder, source in sources.items()}
+    for folder in sorted(outermost):
+        path = file_of_build(folder, folders[folder])
+        built = sources.get(folder)
         reading = built.read(path, request.contents) if built is not None else None
         if reading is not None:
             gathered.readings[path] = reading
             continue
         why = built.why if built is not None else ""
-        message = (
-            why or f"the kustomize folder was not built; commit the built manifests, or ignore it in {IGNORE_FILE}"
-        )
+        message = why or f"the folder was not built; commit the built manifests, or ignore it in {IGNORE_FILE}"
         gathered.faults.append(Fault(path, 1, "", "", message))
         gathered.closed.append(path)

@@ -8,6 +8,7 @@ from typing import Final
 
 from pathspec import GitIgnoreSpec
 
+from gitfleet.api.helm_releases import HELM_RELEASE_FILE
 from gitfleet.api.kinds import ROLLOUTS, watched_kinds
 from gitfleet.formats.yaml_reader import LineFault
 
@@ -17,6 +18,11 @@ PAYLOAD_FOLDER: Final = "resources"
 FLEET_FILE: Final = "gitfleet.yaml"
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """Of several in one folder the first is read."""
+CHART_FILE: Final = "Chart.yaml"
+BUILD_FILES: Final = (*KUSTOMIZATIONS, HELM_RELEASE_FILE, CHART_FILE)
+"""A folder of the payload with one of these is built, not read."""
+_CHART_PARTS: Final = ("templates", "charts", "crds")
+"""The folders of a chart that hold no files of ours, wherever the chart is."""
 
 _LONGEST_PATTERN: Final = 500
 _MOST_WILDCARDS: Final = 4
@@ -56,8 +62,13 @@ def is_hidden(path: str) -> bool:
 
 
 def area_of(path: str) -> str:
-    """What a faulty path stands for: a kustomization stands for its folder."""
-    return path.rpartition("/")[0] if is_kustomization(path) else path
+    """What a faulty path stands for: a file that says how a folder is built stands for the folder."""
+    return path.rpartition("/")[0] if is_build_file(path) else path
+
+
+def is_build_file(path: str) -> bool:
+    """Whether a file says how its folder is built (kustomize, Helm); never an object itself."""
+    return path.rpartition("/")[2] in BUILD_FILES
 
 
 def is_kustomization(path: str) -> bool:
@@ -65,9 +76,37 @@ def is_kustomization(path: str) -> bool:
     return path.rpartition("/")[2] in KUSTOMIZATIONS
 
 
-def kustomize_folders(paths: Iterable[str]) -> frozenset[str]:
-    """The folders of the payload that hold a kustomization: they are built, not read."""
-    return frozenset(path.rpartition("/")[0] for path in paths if is_payload_path(path) and is_kustomization(path))
+def built_folders(paths: Iterable[str]) -> dict[str, str]:
+    """The folders of the payload that are built, not read, with the file that says how."""
+    found: dict[str, str] = {}
+    for path in paths:
+        if is_build_file(path) and is_payload_path(path):
+            folder, _, name = path.rpartition("/")
+            if folder not in found or BUILD_FILES.index(name) < BUILD_FILES.index(found[folder].rpartition("/")[2]):
+                found[folder] = path
+    return found
+
+
+def file_of_build(folder: str, build_file: str) -> str:
+    """The path at which the objects of a built folder stand: one for all three names of a kustomization."""
+    return f"{folder}/{KUSTOMIZATIONS[0]}" if is_kustomization(build_file) else build_file
+
+
+def read_one_by_one(paths: Iterable[str]) -> Iterator[str]:
+    """Of wanted paths, those whose files are read for themselves: not those of built folders, nor parts of charts."""
+    known = list(paths)
+    built = built_folders(known)
+    parts = {f"{path.removesuffix(CHART_FILE)}{part}" for path in known if is_chart(path) for part in _CHART_PARTS}
+    passed = {*built, *parts}
+    for path in known:
+        is_ones_own = not (is_kustomization(path) or is_chart(path))
+        if is_ones_own and not (passed and any(folder in passed for folder in folders_of(path))):
+            yield path
+
+
+def is_chart(path: str) -> bool:
+    """Whether a file makes its folder a Helm chart; none of the folders of our own kinds is one."""
+    return path.endswith(f"/{CHART_FILE}") and (is_payload_path(path) or not is_ours(path))
 
 
 def wanted_paths(paths: Iterable[str], ignore: bytes = b"") -> Iterator[str]:
@@ -83,16 +122,9 @@ def wanted_paths(paths: Iterable[str], ignore: bytes = b"") -> Iterator[str]:
 
 
 def read_paths(paths: Iterable[str], ignore: bytes = b"") -> frozenset[str]:
-    """Of all paths of a commit, the files that `read_desired` reads one by one: kustomize's are not among them."""
-    wanted = list(wanted_paths(paths, ignore))
-    folders = kustomize_folders(wanted)
-    return frozenset(
-        path
-        for path in wanted
-        if is_manifest_path(path)
-        and not is_kustomization(path)
-        and not (folders and any(folder in folders for folder in folders_of(path)))
-    )
+    """Of all paths of a commit, the files that `read_desired` reads one by one: those of built folders are not among
+    them."""
+    return frozenset(filter(is_manifest_path, read_one_by_one(wanted_paths(paths, ignore))))
 
 
 def folders_of(path: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from gitfleet.api import Break, Location, dotted, read, without_nulls
 from gitfleet.api.faults import Fault, Severity
-from gitfleet.api.kinds import KINDS, NOT_ACTED_ON, ROLLOUTS, Kind, Place, watched_kinds
+from gitfleet.api.kinds import KINDS, NOT_ACTED_ON, ONLY_A_BUILD_FILE, ROLLOUTS, Kind, Place, watched_kinds
 from gitfleet.api.objects import Identity, JsonObject, JsonValue, Manifest, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.staged import Approval, StagedRun
@@ -221,6 +221,8 @@ def _written(made: Any, value: JsonObject, origin: Origin) -> Any:
 def _not_read(group: str, name: str, label: str, place: Place | None) -> _Found:
     if place is Place.OWN_FILE:
         return _Found(label=label)
+    if place is Place.BUILD_FILE:
+        return _Found(label=label, breaks=[(("kind",), ONLY_A_BUILD_FILE)])
     if place is Place.STATE_BRANCH or name in WRITTEN_BY_GITFLEET:
         sentence = "gitfleet writes objects of this kind itself, on its state branch; remove the document"
         return _Found(label=label, warnings=[(("kind",), sentence)])
@@ -255,6 +257,8 @@ def _read_payload(value: dict[str, Any], origin: Origin, label: str) -> _Found:
 def _misplaced(group: str, name: str, *names: str) -> Iterator[Break]:
     """That an object among the payload is only placed, where it is of a kind that gitfleet reads in other folders."""
     kind = KINDS.get((group, name))
+    if kind is not None and kind.place is Place.BUILD_FILE:
+        yield ("kind",), f"{ONLY_A_BUILD_FILE}, unless it is to be placed on clusters"
     if kind is not None and kind.place is Place.WATCHED_BRANCH:
         home = f"{'/'.join(filter(None, (kind.folder, *names)))}.yaml" if kind.folder else "gitfleet.yaml"
         sentence = f"is read as a resource to be placed, which gitfleet does not act on; move it to {home}"

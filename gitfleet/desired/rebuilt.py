@@ -12,7 +12,7 @@ from typing import Final
 
 from gitfleet.api.faults import Severity
 from gitfleet.api.objects import Identity, ObjectKey, key_of
-from gitfleet.desired.paths import KUSTOMIZATIONS, area_of, folders_of, is_kustomization, read_paths
+from gitfleet.desired.paths import BUILD_FILES, area_of, folders_of, is_build_file, is_kustomization, read_paths
 from gitfleet.desired.request import SYMLINK, DesiredRequest
 from gitfleet.formats.limits import MAX_FILE_BYTES
 from gitfleet.formats.yaml_reader import parse_documents
@@ -26,7 +26,7 @@ def rebuilt_folders(request: DesiredRequest) -> frozenset[str]:
     """The kustomize folders that may yield other objects than at the observed commit: what they are built of changed,
     or they are not built by themselves any more, or were refused in part then."""
     faulty = (fault.path for fault in request.accepted.faults if fault.severity is Severity.ERROR)
-    found = {area_of(path) for path in faulty if is_kustomization(path)}
+    found = {area_of(path) for path in faulty if is_build_file(path)}
     for folder, files in request.built_of.items():
         built = request.built.get(folder)
         is_same = all(path in request.files and request.files[path].blob == blob for path, blob in files.items())
@@ -61,10 +61,10 @@ class Rebuilt:
 
     def own_file(self, path: str) -> str:
         """The kustomization in the folder of one, whichever of the three names it has or had; another file itself."""
-        if not is_kustomization(path):
+        if not is_build_file(path):
             return path
         folder = area_of(path)
-        names = [f"{folder}/{name}" for name in KUSTOMIZATIONS]
+        names = [f"{folder}/{name}" for name in BUILD_FILES]
         known = self._request.built_of.get(folder, {})
         return next((name for name in names if name in self._request.files or name in known), path)
 
@@ -79,7 +79,7 @@ class Rebuilt:
         """Why an object that was built or read at a path is not any more, where what it came from is still there; in
         half a sentence, "" where nothing is known."""
         outer = next((folder for folder in folders_of(path) if self._is_built(folder)), None)
-        if not is_kustomization(path):
+        if not is_build_file(path):
             is_unread = path in self._request.files and path not in self._used
             return f"{path} lies below {outer}, which is built without it" if is_unread and outer is not None else ""
         folder, own = area_of(path), self.own_file(path)
@@ -106,7 +106,7 @@ class Rebuilt:
     def _built_of(self, folder: str) -> Iterator[str]:
         """The files, kustomizations left out, of which a folder was built and that are still there."""
         files = self._request.built_of.get(folder, {})
-        return (path for path in files if path in self._request.files and not is_kustomization(path))
+        return (path for path in files if path in self._request.files and not is_build_file(path))
 
     def _unused(self, folder: str) -> Iterator[str]:
         """Where the files of which a folder was built are now that it does not use them; those that another one still

@@ -15,7 +15,7 @@ from gitfleet.api.objects import Identity, Manifest, Origin
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PLACEMENT_GROUP, Placement, PlacementKey
 from gitfleet.api.staged import EVICTION
-from gitfleet.desired.paths import area_of, is_kustomization
+from gitfleet.desired.paths import area_of, is_build_file
 from gitfleet.desired.readings import FileReading, ReadObject, payload_identity
 from gitfleet.desired.rebuilt import rebuilt_folders
 from gitfleet.desired.request import DesiredRequest
@@ -55,13 +55,13 @@ class Recovery:
     def may_be_new(self, path: str, label: str) -> bool:
         """Whether a refused object of a file may have been another one before this commit. Nothing says what a
         kustomization had: what was placed of it stays as long as the error does."""
-        return is_kustomization(path) or not self.was_refused(path, label)
+        return is_build_file(path) or not self.was_refused(path, label)
 
     def is_new_double(self, identity: Identity, path: str, count: int) -> bool:
         """Whether one of so many definitions of an object in a file was, or may have been, another object before this
         commit."""
         changed = self._request.changed
-        if is_kustomization(path) or any(not version.source.blob for version in self._request.held.get(path, ())):
+        if is_build_file(path) or any(not version.source.blob for version in self._request.held.get(path, ())):
             return True  # nothing says what was there: what was placed stays as long as the double does
         if changed is None:
             label = "/".join(part for part in identity[1:] if part)
@@ -79,7 +79,7 @@ class Recovery:
                 for item in self._in_force(known):
                     found.setdefault(item.identity, item)
         # Without blobs to go back to, what was placed last is all that is known; what is held there stays by its hold.
-        if not self.knows(path) or is_kustomization(path):
+        if not self.knows(path) or is_build_file(path):
             held_back = self._held_back()
             for identity, item in self.placed().items():
                 if is_within(item.origin.path, below) and identity not in held_back:
@@ -112,7 +112,7 @@ class Recovery:
                 held_back = self._held_back()
                 for identity, item in self.placed().items():
                     path = item.origin.path
-                    if is_kustomization(path) and area_of(path) in folders and identity not in held_back:
+                    if is_build_file(path) and area_of(path) in folders and identity not in held_back:
                         self._index.setdefault(identity, item)
         return self._index
 
@@ -194,7 +194,7 @@ class Recovery:
         for snapshot in sorted(newest, key=lambda found: (found.created, found.placement)):
             for ref, manifest in zip(snapshot.documents, snapshot.manifests or (), strict=False):
                 # What was rendered has no blob of the config repo: it is written out again with the next snapshot.
-                blob = "" if ref.rendered or is_kustomization(ref.path) else ref.blob
+                blob = "" if ref.rendered or is_build_file(ref.path) else ref.blob
                 origin = Origin(ref.path, manifest.origin.line, blob, ref.document)
                 identity = payload_identity(manifest.key.identity)
                 if identity is not None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from gitfleet.desired.paths import is_kustomization
+from gitfleet.desired.paths import is_build_file
 from gitfleet.desired.readings import Contents, FileReading, read_file
 from gitfleet.formats.yaml_reader import ParsedFile
 from gitfleet.model.state import FleetState
@@ -21,7 +21,7 @@ class SourceFile:
 
     `parsed` is None when the bytes were not read; `why` may say so in words. `reading` is what `read_file` said of the
     same path and blob before, if the caller kept it: the file is then not read again. `sources` are the files and
-    folders of which it was built.
+    folders of which it was built, `namespace` is that of a Helm release.
     """
 
     blob: str
@@ -31,6 +31,7 @@ class SourceFile:
     why: str = ""
     reading: FileReading | None = None
     sources: tuple[str, ...] = ()
+    namespace: str = ""
 
     def read(self, path: str, contents: Contents) -> FileReading | None:
         """The file typed, from memory where it can be; None when there is nothing to read."""
@@ -83,6 +84,6 @@ class DesiredRequest:
     def text_of(self, path: str) -> bytes:
         """The text of a file, in which the name of every object that it may hold is found; empty when any name may be
         in it, because the bytes are not there or an escape may spell it."""
-        source = self.files.get(path) if not is_kustomization(path) else None
+        source = self.files.get(path) if not is_build_file(path) else None
         content = self.contents(source.blob) if source is not None and source.mode.startswith("100") else b""
         return b"" if b"\\" in content or b"\0" in content else content

@@ -41,7 +41,7 @@ from gitfleet.desired.kind_rules import (
 )
 from gitfleet.desired.known_kinds import KnownKinds, kinds_with
 from gitfleet.desired.mislabelled import mislabelled_warnings
-from gitfleet.desired.paths import area_of, is_kustomization
+from gitfleet.desired.paths import area_of, is_build_file
 from gitfleet.desired.policy_rules import denied_payload, denied_selectors, policy_warnings
 from gitfleet.desired.present import Present
 from gitfleet.desired.readings import ReadObject, by_kind, faults_at
@@ -284,7 +284,7 @@ def _restore_vanished(pool: _Pool, damaged: Mapping[str, frozenset[str] | None])
     for path, names in damaged.items() if vanished else ():
         content = pool.request.text_of(path) if names is None and not many else b""
         is_new = changed is None or path in changed
-        is_new = is_new or (is_kustomization(path) and any(is_within(other, area_of(path)) for other in changed or ()))
+        is_new = is_new or (is_build_file(path) and any(is_within(other, area_of(path)) for other in changed or ()))
         for identity, item in vanished.items():
             name = identity[3]
             named = (name.encode() in content or not content) if names is None else name in names
@@ -324,7 +324,7 @@ def _keep(pool: _Pool, item: ReadObject, path: str) -> None:
     if written is not None and (origin := written.origin).blob:
         source = (origin.blob, "" if origin.path == path else origin.path)
         pool.last_good.setdefault(path, {}).setdefault(source, set()).add(origin.document)
-    elif is_kustomization(item.origin.path) and area_of(item.origin.path) != area_of(path):
+    elif is_build_file(item.origin.path) and area_of(item.origin.path) != area_of(path):
         pool.last_good.setdefault(path, {})[("", "")] = set()  # no file has it: the next commits hold whatever is gone
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from gitfleet.api.clusters import CLUSTER_GROUP
 from gitfleet.api.objects import Identity
 from gitfleet.desired.kinds import is_our_group
-from gitfleet.desired.paths import IGNORE_FILE, ignoring_line, is_kustomization
+from gitfleet.desired.paths import IGNORE_FILE, ignoring_line, is_build_file
 from gitfleet.desired.readings import ReadObject, payload_identity
 from gitfleet.desired.rebuilt import Rebuilt, without_hash
 from gitfleet.desired.recovery import Recovery
@@ -80,7 +80,7 @@ class _Commit:
         place = Vanished(
             path=file, removed=file not in self.request.files, ignored=ignored_at(file, self.request, self.rules)
         )
-        emptied = len(gone) > 1 and is_kustomization(path) and not place.removed and path not in self.staying
+        emptied = len(gone) > 1 and is_build_file(path) and not place.removed and path not in self.staying
         otherwise = f"{file} has nothing any more of what it had" if emptied else ""
         for identity in gone:
             plain = without_hash(identity, path)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final
 
 from gitfleet import desired
-from gitfleet.errors import BadInput, GitfleetError, RetryLater
-from gitfleet.formats.limits import MAX_STATE_BYTES
-from gitfleet.formats.yaml_reader import ParsedFile
+from gitfleet.errors import BadInput
+from gitfleet.loop.builds import REGULAR, Listing, Outputs, ReadBlobs, output_of
 from gitfleet.loop.kustomize_files import (
     Kustomization,
     PluginFile,
@@ -21,26 +20,23 @@ from gitfleet.loop.kustomize_files import (
 )
 from gitfleet.loop.kustomize_rules import path_fault
 from gitfleet.ports.kustomize import KustomizeBuilder
-from gitfleet.ports.repos import TreeEntry
 
-_REGULAR: Final = ("100644", "100755")
 _MOST_PLUGINS: Final = 10_000
-ReadBlobs = Callable[[list[str]], Mapping[str, bytes]]
-Listing = Mapping[str, TreeEntry]
 
 
 @dataclass(slots=True)
 class Kustomizer:
-    """Builds the kustomize folders of a tree; an output is kept by the blobs that it was made of, for as long as
-    one of the two newest trees has it. `unfinished` says that the last reading had a build that may succeed if it is
-    tried again."""
+    """The FolderBuilder of kustomize folders; an output is kept by the blobs that it was made of."""
 
     builder: KustomizeBuilder
-    unfinished: bool = False
-    _outputs: dict[str, desired.SourceFile] = field(default_factory=dict)
-    _before: dict[str, desired.SourceFile] = field(default_factory=dict)
+    _outputs: Outputs = field(default_factory=Outputs)
     _read: dict[str, Kustomization] = field(default_factory=dict)
     _plugins: dict[str, PluginFile] = field(default_factory=dict)
+
+    @property
+    def unfinished(self) -> bool:
+        """FolderBuilder.unfinished."""
+        return self._outputs.unfinished
 
     def built(self, folders: Collection[str], listing: Listing, read: ReadBlobs) -> dict[str, desired.SourceFile]:
         """What `DesiredRequest.built` wants: an output for each of the folders of a tree.
@@ -48,22 +44,21 @@ class Kustomizer:
         A folder that another kustomization builds on (a base) yields nothing of its own. A folder that cannot be built
         has its reason in `why`; so has one that a kustomization which cannot be read may build on.
         """
-        self.unfinished = False
+        self._outputs.start()
         if not folders:
-            self._outputs, self._before, self._read = {}, {}, {}
+            self._read = {}
             return {}
         closures, bases = self._closures(folders, listing, read)
-        before, self._before, self._outputs = self._before, self._outputs, {}
         made: dict[str, desired.SourceFile] = {}
         for folder, closure in closures.items():
             user = _possible_user(folder, closures)
             if folder in bases:
-                made[folder] = _output(b"")
+                made[folder] = output_of("kustomize", b"")
             elif closure.fault or user:
                 why = closure.fault or f"was not built, because {user} cannot be read and may build on this folder"
                 made[folder] = desired.SourceFile(blob="", why=why)
             else:
-                made[folder] = self._build(folder, closure, listing, read, before)
+                made[folder] = self._build(folder, closure, listing, read)
         return made
 
     def made_of(self, folders: Collection[str], listing: Listing, read: ReadBlobs) -> dict[str, dict[str, str]]:
@@ -109,7 +104,7 @@ class Kustomizer:
         closure.paths.add(own)
         kustomization = self._read[listing[own].oid]
         closure.rewritten[own] = kustomization.canonical
-        if kustomization.fault or listing[own].mode not in _REGULAR:
+        if kustomization.fault or listing[own].mode not in REGULAR:
             closure.unread[own] = kustomization
             raise BadInput(f"{own} {kustomization.fault or 'is no ordinary file'}")
         further: list[str] = []
@@ -142,32 +137,21 @@ class Kustomizer:
             self._plugins[oid] = too_large if content is None else read_plugin_file(content)
         return self._plugins[oid]
 
-    def _build(
-        self,
-        folder: str,
-        closure: _Closure,
-        listing: Listing,
-        read: ReadBlobs,
-        before: Mapping[str, desired.SourceFile],
-    ) -> desired.SourceFile:
+    def _build(self, folder: str, closure: _Closure, listing: Listing, read: ReadBlobs) -> desired.SourceFile:
         named = "\n".join(f"{path} {listing[path].oid}" for path in sorted(closure.paths))
         key = sha256(f"{folder}\n{named}".encode()).hexdigest()
-        output = self._before.get(key) or before.get(key)
-        if output is None:
+        files: dict[str, bytes] = {}
+
+        def build() -> desired.SourceFile:
             contents = read([listing[path].oid for path in sorted(closure.paths)])
-            files = {path: contents[listing[path].oid] for path in closure.paths if listing[path].oid in contents}
-            try:
-                left_out = sorted(closure.paths - files.keys())
-                if left_out:
-                    raise BadInput(f"{left_out[0]} is too large to be read")
-                output = _output(self.builder.build(folder, files | closure.rewritten), closure)
-            except RetryLater as error:
-                self.unfinished = True
-                return desired.SourceFile(blob="", why=str(error))
-            except GitfleetError as error:
-                output = desired.SourceFile(blob="", why=without_secrets(str(error), folder, files))
-        self._outputs[key] = output
-        return output
+            files.update({path: contents[listing[path].oid] for path in closure.paths if listing[path].oid in contents})
+            left_out = sorted(closure.paths - files.keys())
+            if left_out:
+                raise BadInput(f"{left_out[0]} is too large to be read")
+            built = self.builder.build(folder, files | closure.rewritten)
+            return output_of("kustomize", built, closure.paths | closure.folders)
+
+        return self._outputs.of(key, build, lambda said: without_secrets(said, folder, files))
 
 
 @dataclass(slots=True)
@@ -191,7 +175,7 @@ def _place_fault(reference: str, target: str, listing: Listing, is_plugin: bool)
     if target.split("/")[0] == "..":
         return f'names "{reference}": only files of this repo are built, nothing is fetched'
     if target in listing:
-        return "" if listing[target].mode in _REGULAR else f"names {target}, which is no ordinary file"
+        return "" if listing[target].mode in REGULAR else f"names {target}, which is no ordinary file"
     if is_plugin:
         return f"names {target} as a plug-in's configuration, which must be a file of this repo"
     if any(posixpath.join(target, name) in listing for name in desired.KUSTOMIZATIONS):
@@ -207,13 +191,3 @@ def _possible_user(folder: str, closures: Mapping[str, _Closure]) -> str | None:
             if other != folder and path.rpartition("/")[0] != folder and kustomization.may_name(name):
                 return path
     return None
-
-
-def _output(content: bytes, closure: _Closure | None = None) -> desired.SourceFile:
-    """kustomize's output as one file. Its lines are nowhere in the repo, so every document stands on line 1."""
-    parsed = desired.parse_file("kustomization.yaml", content, max_bytes=MAX_STATE_BYTES)
-    documents = tuple(replace(document, line=1) for document in parsed.documents)
-    faults = tuple((1, f"kustomize's output: {message}") for _, message in parsed.faults)
-    parsed = ParsedFile(documents, tuple(sorted(set(faults))))
-    sources = tuple(sorted(closure.paths | closure.folders)) if closure is not None else ()
-    return desired.SourceFile(blob="", size=len(content), parsed=parsed, sources=sources)

@@ -110,7 +110,7 @@ def _faults(kustomization: Mapping[str, Any]) -> Iterator[str]:
 def _key_faults(kustomization: Mapping[str, Any]) -> Iterator[str]:
     for key in kustomization:
         if key in _HELM:
-            yield f"has {key}, and no helm charts are rendered here; commit the rendered manifests"
+            yield f"has {key}, which kustomize does not render here; write a gitfleet-helm.yaml (docs/config-repo.md)"
     yield from _miscased(kustomization, _KEYS)
     unknown = sorted(set(kustomization) - _KEYS)
     if unknown:

@@ -17,7 +17,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.values import NamespacedName
 from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.formats.yaml_reader import ParsedFile, decode_parsed, encode_parsed
-from gitfleet.loop.kustomize import Kustomizer
+from gitfleet.loop.builds import Builds
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
@@ -61,15 +61,15 @@ class DesiredTrees:
         limits: Limits,
         *,
         what_if: WhatIf | None = None,
-        kustomizer: Kustomizer | None = None,
+        builds: Builds | None = None,
         simulated: bool = True,
     ) -> None:
-        """With `what_if` every tree is read as if clusters were added, gone or cordoned; without `kustomizer` a folder
-        with a kustomization is a fault, and unless clusters are `simulated` so is one without a connection."""
+        """With `what_if` every tree is read as if clusters were added, gone or cordoned; without `builds` a folder
+        that must be built is a fault, and unless clusters are `simulated` so is one without a connection."""
         self._simulated = simulated
         self._repo = repo
         self._what_if = what_if or WhatIf()
-        self._kustomizer = kustomizer
+        self._builds = builds
         self._cache = cache
         self._limits = limits
         self._parsed: dict[tuple[str, str], ParsedFile] = {}
@@ -113,7 +113,7 @@ class DesiredTrees:
         )
         wanted = self._what_if.applied_to(wanted)
         self._latest = {key: known for key, known in self._latest.items() if key.commit == commit}
-        if self._kustomizer is None or not self._kustomizer.unfinished:
+        if self._builds is None or not self._builds.unfinished:
             self._latest[read] = wanted
         self._drop_beyond([*listing.items(), *before.items(), *older])
         return wanted
@@ -171,7 +171,7 @@ class DesiredTrees:
         self, commit: str, listing: Mapping[str, TreeEntry], state: FleetState
     ) -> tuple[dict[str, TreeEntry], frozenset[str] | None, _BuiltOf]:
         """The files that were read at the observed commit and are others now, or are not read any more, as they were;
-        every path that differs (None when that is no longer known); and what kustomize folders were built of then."""
+        every path that differs (None when that is no longer known); and what folders were built of then."""
         if FAULTS_FILE in state.damage.lost or (state.observed_commit is None and state.placements):
             return {}, None, {}  # what was held, or against which commit, was lost
         if state.observed_commit is None or state.observed_commit == commit:
@@ -185,20 +185,20 @@ class DesiredTrees:
         rules = self._ignore_rules(before)
         read = desired.read_paths(before, rules) if changed else frozenset()
         hidden: frozenset[str] = frozenset()
-        if desired.IGNORE_FILE in changed or any(map(desired.is_kustomization, changed)):
+        if desired.IGNORE_FILE in changed or any(map(desired.is_build_file, changed)):
             hidden = read - desired.read_paths(listing, self._ignore_rules(listing))
         built_of: _BuiltOf = {}
-        if self._kustomizer is not None:
-            folders = desired.kustomize_folders(desired.wanted_paths(before, rules))
-            built_of = self._kustomizer.made_of(folders, before, self._contents) if folders else {}
+        if self._builds is not None:
+            folders = desired.built_folders(desired.wanted_paths(before, rules))
+            built_of = self._builds.made_of(folders, before, self._contents) if folders else {}
         files = {path: before[path] for path in sorted({*changed, *hidden}) if path in read}
         return files, frozenset(changed), built_of
 
     def _built(self, listing: Mapping[str, TreeEntry]) -> dict[str, desired.SourceFile]:
-        if self._kustomizer is None:
+        if self._builds is None:
             return {}
         wanted = desired.wanted_paths(listing, self._ignore_rules(listing))
-        return self._kustomizer.built(desired.kustomize_folders(wanted), listing, self._contents)
+        return self._builds.built(desired.built_folders(wanted), listing, self._contents)
 
     def _ignore_rules(self, listing: Mapping[str, TreeEntry]) -> bytes:
         entry = listing.get(desired.IGNORE_FILE)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gitfleet.api.bindings import is_active
+from gitfleet.api.helm_releases import HELM_RELEASE_FILE
 from gitfleet.api.holds import ALLOW_EMPTY, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector
@@ -69,7 +70,8 @@ class Suspicions:
             if cause.hidden and (moved is None or self._is_placed(removal, moved)):
                 by, place = ("an ignore rule", f"{cause.line}") if cause.path == IGNORE_FILE else ("a rename", "")
                 if vanished is not None and vanished.unbuilt:
-                    by, place = "an edit of a kustomization", cause.path
+                    is_chart = cause.path.endswith(HELM_RELEASE_FILE)
+                    by, place = f"an edit of a {'Helm release' if is_chart else 'kustomization'}", cause.path
                 found.setdefault((HoldRule.IGNORED_FILE, f"{by} takes {{}} away", place), []).append(removal)
             elif vanished is not None and vanished.successor and not vanished.replaced:
                 text = "the commit renames {}, by what may be a typing error"

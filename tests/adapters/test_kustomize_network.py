@@ -16,16 +16,16 @@ from pathlib import Path
 
 import pytest
 
-from gitfleet.adapters import kustomize
+from gitfleet.adapters import hermetic
 from gitfleet.adapters.kustomize import KustomizeProgram
 from gitfleet.errors import BadInput
-from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
 from tests.adapters.test_kustomize import needs_program
 from tests.loop.commits import MOMENT, config_map
+from tests.loop.kustomizations import builds_with
 from tests.loop.test_kustomize import APP, Fleet
 
 
@@ -98,7 +98,7 @@ ATTACKS = {
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_nothing_is_fetched_from_loopback(attack: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # The refusal alone has to be enough: many containers allow no namespaces.
-    monkeypatch.setattr(kustomize, "network_cut", lambda: ())
+    monkeypatch.setattr(hermetic, "network_cut", lambda: ())
     with listening() as (url, asked):
         encoded = base64.b64encode(f"{url}/b".encode()).decode()
         files = {
@@ -107,7 +107,7 @@ def test_nothing_is_fetched_from_loopback(attack: str, monkeypatch: pytest.Monke
         }
         repo = MemoryRepo()
         commit = repo.commit_files("main", {f"{APP}/c.yaml": config_map("c"), **files}, MOMENT)
-        trees = DesiredTrees(repo, MemoryCache(), Limits(), kustomizer=Kustomizer(KustomizeProgram()))
+        trees = DesiredTrees(repo, MemoryCache(), Limits(), builds=builds_with(KustomizeProgram()))
         desired = trees.at(commit, Fleet().state)
     assert asked == []
     assert len(desired.faults) == 1 and "kustomize says" not in str(desired.faults[0])
@@ -137,7 +137,7 @@ def test_whatever_runs_as_kustomize_has_no_network(tmp_path: Path, monkeypatch: 
         with pytest.raises(BadInput, match="unreachable"):
             KustomizeProgram().build("k", {"k/kustomization.yaml": b""})
         assert asked == []
-        monkeypatch.setattr(kustomize, "network_cut", lambda: ())
+        monkeypatch.setattr(hermetic, "network_cut", lambda: ())
         KustomizeProgram().build("k", {"k/kustomization.yaml": b""})
         assert asked == ["/x"], "the same program does reach it otherwise"
 
@@ -149,7 +149,7 @@ def test_where_no_namespace_can_be_made_it_says_so_once(
     path.write_text("#!/bin/sh\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(kustomize, "network_cut", lambda: ())
+    monkeypatch.setattr(hermetic, "network_cut", lambda: ())
     program = KustomizeProgram()
     with caplog.at_level(logging.WARNING):
         for _ in range(2):

@@ -18,7 +18,6 @@ from gitfleet.adapters.state_dir import StateDirectory
 from gitfleet.errors import BadInput, LostRace, RetryLater
 from gitfleet.formats.git_names import blob_id
 from gitfleet.loop.driver import Driver
-from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.ports.repos import BranchChange, TreeEntry
@@ -27,7 +26,7 @@ from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
 from tests.builders import config_map, member_cluster, namespace, pick_fixed, placement, to_yaml
 from tests.loop.commits import MOMENT
-from tests.loop.kustomizations import RecordingBuilder
+from tests.loop.kustomizations import RecordingBuilder, builds_with
 from tests.scenarios.world import Checkpoint, World, nothing
 
 BRANCH = "gitfleet/state"
@@ -281,7 +280,7 @@ class FolderWorld(World):
         driver = World.start(self, checkpoint)
         state = StateDirectory(self.folder, BRANCH, self.repo)
         reader = state if self.folder != Path() else self.repo
-        driver.desired_trees = DesiredTrees(reader, MemoryCache(), Limits(), kustomizer=Kustomizer(self.builder))
+        driver.desired_trees = DesiredTrees(reader, MemoryCache(), Limits(), builds=builds_with(self.builder))
         driver.state_trees = StateTrees(reader, driver.desired_trees, Limits())
         driver.reader, driver.writer = reader, state if self.folder != Path() else self.repo
         return driver

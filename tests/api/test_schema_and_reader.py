@@ -26,7 +26,7 @@ TEXTS: Final = (
     "2026-01-31T12:00:00", "2026-99-31T12:00:00Z", "/spec/replicas", "spec", "/kind", "/metadata/name",
     "/metadata/labels/a", "/spec/x/1234567", "/spec//x", "never", "true", "ns/name", "*", "é",
     "resources.kubernetes-fleet.io/total-cpu", "resources.kubernetes-fleet.io/cpu", "0" * 64,
-    "0 18 * * 5", "0 18 * *", "60 18 * * 5", "Europe/Berlin", "Europe/Berln", "747h",
+    "0 18 * * 5", "0 18 * *", "60 18 * * 5", "Europe/Berlin", "Europe/Berln", "747h", "1.36",
 )  # fmt: skip
 OTHERS: Final[tuple[Any, ...]] = (
     0, 1, 7, -1, -101, 1001, 1.5, True, False, [], ["x"], ["x", "y"], [{}], [1], {}, {"x": "y"}, {"x": 1},

@@ -367,7 +367,7 @@ def test_kustomize_folders_are_built_not_read() -> None:
     unbuilt = read_desired(request)
     assert [str(fault) for fault in unbuilt.faults] == [
         (
-            "resources/app/kustomization.yaml:1: the kustomize folder was not built; commit the built manifests, or "
+            "resources/app/kustomization.yaml:1: the folder was not built; commit the built manifests, or "
             "ignore it in .gitfleetignore"
         )
     ]

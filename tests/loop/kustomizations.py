@@ -6,6 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gitfleet.errors import GitfleetError
+from gitfleet.loop.builds import Builds
+from gitfleet.loop.helm import Charts
+from gitfleet.loop.kustomize import Kustomizer
+from gitfleet.ports.helm import Chart, HelmRenderer
+from gitfleet.ports.kustomize import KustomizeBuilder
 
 
 @dataclass(slots=True)
@@ -27,3 +32,16 @@ class RecordingBuilder:
     def folders(self) -> list[str]:
         """The folders that were built, in order."""
         return [folder for folder, _ in self.builds]
+
+
+class NoHelm:
+    """HelmRenderer for repos without charts."""
+
+    def render(self, chart: Chart) -> bytes:
+        """HelmRenderer.render."""
+        raise AssertionError(f"nothing renders {chart.release}")
+
+
+def builds_with(builder: KustomizeBuilder, renderer: HelmRenderer | None = None) -> Builds:
+    """What builds the folders of a tree, by these programs."""
+    return Builds(kustomizer=Kustomizer(builder), charts=Charts(renderer or NoHelm()))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from gitfleet.errors import BadInput, MissingPart, RetryLater
-from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.kustomize_files import without_secrets
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.ports.caches import BlobCache
@@ -13,7 +12,7 @@ from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
 from tests.loop.commits import MOMENT, Commits, config_map, values
-from tests.loop.kustomizations import RecordingBuilder
+from tests.loop.kustomizations import RecordingBuilder, builds_with
 
 APP = "resources/app"
 EVERY_REFERENCE = """\
@@ -53,13 +52,13 @@ class Fleet(Commits):
         super().__init__(make_trees=self.trees_of)
 
     def trees_of(self, repo: MemoryRepo, cache: BlobCache) -> DesiredTrees:
-        return DesiredTrees(repo, cache, Limits(), kustomizer=Kustomizer(self.builder))
+        return DesiredTrees(repo, cache, Limits(), builds=builds_with(self.builder))
 
 
 def alone() -> tuple[MemoryRepo, RecordingBuilder, DesiredTrees]:
     """One process on an empty repo."""
     repo, builder = MemoryRepo(), RecordingBuilder()
-    return repo, builder, DesiredTrees(repo, MemoryCache(), Limits(), kustomizer=Kustomizer(builder))
+    return repo, builder, DesiredTrees(repo, MemoryCache(), Limits(), builds=builds_with(builder))
 
 
 def test_every_path_that_a_kustomization_names_is_given_to_the_build_and_nothing_else() -> None:
@@ -80,7 +79,7 @@ def test_every_path_that_a_kustomization_names_is_given_to_the_build_and_nothing
     }
     repo, commit = tree_of(files)
     builder = RecordingBuilder()
-    trees = DesiredTrees(repo, MemoryCache(), Limits(), kustomizer=Kustomizer(builder))
+    trees = DesiredTrees(repo, MemoryCache(), Limits(), builds=builds_with(builder))
     desired = trees.at(commit, Fleet().state)
     assert desired.faults == ()
     ((folder, given),) = builder.builds

@@ -9,10 +9,10 @@ import pytest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.loop.driver import Driver
-from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.model.desired import Desired
+from gitfleet.ports.helm import HelmRenderer
 from gitfleet.ports.kustomize import KustomizeBuilder
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
@@ -27,7 +27,7 @@ from tests.builders import (
     rolling_update,
     to_yaml,
 )
-from tests.loop.kustomizations import RecordingBuilder
+from tests.loop.kustomizations import RecordingBuilder, builds_with
 from tests.scenarios.world import Checkpoint, World, nothing
 
 FOLDER = "resources/app"
@@ -40,12 +40,13 @@ class BuiltWorld(World):
 
     builder: RecordingBuilder = field(default_factory=RecordingBuilder)
     program: KustomizeBuilder | None = None
+    renderer: HelmRenderer | None = None
 
     def start(self, checkpoint: Checkpoint = nothing) -> Driver:
         """A process that knows nothing but the remote."""
         driver = World.start(self, checkpoint)
-        kustomizer = Kustomizer(self.program or self.builder)
-        driver.desired_trees = DesiredTrees(self.repo, MemoryCache(), Limits(), kustomizer=kustomizer)
+        builds = builds_with(self.program or self.builder, self.renderer)
+        driver.desired_trees = DesiredTrees(self.repo, MemoryCache(), Limits(), builds=builds)
         driver.state_trees = StateTrees(self.repo, driver.desired_trees, Limits())
         return driver
 

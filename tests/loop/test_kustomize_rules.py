@@ -8,13 +8,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.kustomize_files import read_kustomization, read_plugin_file
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
 from tests.loop.commits import MOMENT, config_map
+from tests.loop.kustomizations import builds_with
 from tests.loop.test_kustomize import APP, Fleet
 
 URL = "http://127.0.0.1:8080/x"
@@ -70,9 +70,9 @@ PLUGIN = "apiVersion: builtin\\nkind: PatchTransformer\\nmetadata: {name: x}\\n"
         (f'transformers: ["{PLUGIN}"]', f"has inline transformers, {INLINE}"),
         ("generators: ['{apiVersion: builtin, kind: X}']", f"has inline generators, {INLINE}"),
         (f'validators: ["{PLUGIN}"]', f"has inline validators, {INLINE}"),
-        ("helmCharts: [{name: x}]", "has helmCharts, and no helm charts are rendered here"),
-        ("helmGlobals: {chartHome: x}", "no helm charts are rendered here"),
-        ("helmChartInflationGenerator: [{chartName: x}]", "no helm charts are rendered here"),
+        ("helmCharts: [{name: x}]", "has helmCharts, which kustomize does not render here"),
+        ("helmGlobals: {chartHome: x}", "write a gitfleet-helm.yaml"),
+        ("helmChartInflationGenerator: [{chartName: x}]", "write a gitfleet-helm.yaml"),
         ("resources: [{a: b}]", "resources must be a list of strings"),
         ("resources: here", "resources must be a list"),
         ("patches: here", "patches must be a list"),
@@ -144,7 +144,7 @@ def test_kustomize_is_given_the_values_that_were_checked() -> None:
         f"{APP}/t.yaml": plugin,
         f"{APP}/c.yaml": "# as it is\n" + config_map("c"),
     }
-    trees = DesiredTrees(repo, MemoryCache(), Limits(), kustomizer=Kustomizer(builder))
+    trees = DesiredTrees(repo, MemoryCache(), Limits(), builds=builds_with(builder))
     assert trees.at(repo.commit_files("main", files, MOMENT), Fleet().state).faults == ()
     assert json.loads(builder.given[f"{APP}/kustomization.yaml"]) == {
         "resources": ["c.yaml"], "transformers": ["t.yaml"], "images": [{"name": "c.yaml"}],

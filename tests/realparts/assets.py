@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,6 +22,7 @@ _SOURCE = Path(__file__).parent / "controlplane"
 _SOURCE_FILES = ("go.mod", "go.sum", "main.go")
 _BINARY = "controlplane"
 _BUILD_SECONDS = 3600
+_PROGRAM_ARGUMENTS = ("-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w")
 _VERSION_PACKAGE = "k8s.io/component-base/version"
 
 _log = logging.getLogger(__name__)
@@ -46,7 +47,7 @@ def ensure_assets() -> Path:
     if given:
         return _checked(Path(given))
     home = _cache_home()
-    wanted = home / _version()
+    wanted = home / _version(_SOURCE, _SOURCE_FILES, _build_arguments())
     if wanted.is_dir():
         return wanted
     with _locked(home):
@@ -65,18 +66,37 @@ def _checked(folder: Path) -> Path:
     return folder
 
 
-def _cache_home() -> Path:
+def ensure_program(name: str) -> Path:
+    """Return a program that PATH has, or that is built with Go from `realparts/NAME/go.mod` the first time and found in
+    the cache after that. Raises ``MissingRealPart`` as ``ensure_assets`` does."""
+    if found := shutil.which(name):
+        return Path(found)
+    source = Path(__file__).parent / name
+    package = re.search(r'import _ "(.+)"', (source / "tools.go").read_text())
+    if package is None:
+        raise ValueError(f"{name}/tools.go imports no program")
+    home = _cache_home(name)
+    wanted = home / _version(source, ("go.mod", "go.sum", "tools.go"), _PROGRAM_ARGUMENTS)
+    with _locked(home):
+        if not wanted.is_dir():
+            _log.warning("building %s into %s: once, and it takes some minutes", name, wanted)
+            with _unfinished(wanted) as folder:
+                _go_build(name, source, package[1], folder / name, _PROGRAM_ARGUMENTS)
+    return wanted / name
+
+
+def _cache_home(part: str = "controlplane") -> Path:
     base = os.environ.get("XDG_CACHE_HOME")
     cache = Path(base) if base else Path.home() / ".cache"
-    return cache / "gitfleet" / "controlplane"
+    return cache / "gitfleet" / part
 
 
-def _version() -> str:
+def _version(source: Path, names: Sequence[str], arguments: Sequence[str]) -> str:
     """Name a build by everything that goes into it."""
     digest = hashlib.sha256()
-    for name in _SOURCE_FILES:
-        digest.update((_SOURCE / name).read_bytes())
-    digest.update("\0".join(_build_arguments()).encode())
+    for name in names:
+        digest.update((source / name).read_bytes())
+    digest.update("\0".join(arguments).encode())
     return digest.hexdigest()[:16]
 
 
@@ -100,29 +120,36 @@ def _locked(home: Path) -> Iterator[None]:
 
 
 def _build_into(wanted: Path) -> None:
+    _log.warning("building the control plane into %s: once, and it takes some minutes", wanted)
+    with _unfinished(wanted) as folder:
+        _go_build("control plane", _SOURCE, ".", folder / _BINARY, _build_arguments())
+        for name in (ETCD, API_SERVER, CONTROLLER_MANAGER):
+            (folder / name).symlink_to(_BINARY)
+
+
+@contextmanager
+def _unfinished(wanted: Path) -> Iterator[Path]:
+    """A folder that gets its name only when what is built in it is whole."""
+    folder = Path(tempfile.mkdtemp(prefix="unfinished-", dir=wanted.parent))
+    try:
+        yield folder
+        folder.chmod(0o755)
+        folder.rename(wanted)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _go_build(what: str, source: Path, package: str, output: Path, arguments: Sequence[str]) -> None:
     go = shutil.which("go")
     if go is None:
         raise MissingRealPart(
-            "the real control plane is built with Go and there is no `go` on the PATH: install "
-            "Go 1.26 or newer, or set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver"
+            f"the real {what} is built with Go and there is no `go` on the PATH: install Go 1.26 or newer, or for the "
+            "control plane set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver"
         )
-    _log.warning("building the control plane into %s: once, and it takes some minutes", wanted)
-    unfinished = Path(tempfile.mkdtemp(prefix="unfinished-", dir=wanted.parent))
-    try:
-        _go_build(go, unfinished / _BINARY)
-        for name in (ETCD, API_SERVER, CONTROLLER_MANAGER):
-            (unfinished / name).symlink_to(_BINARY)
-        unfinished.chmod(0o755)
-        unfinished.rename(wanted)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-
-
-def _go_build(go: str, output: Path) -> None:
     try:
         done = subprocess.run(
-            [go, "build", *_build_arguments(), "-o", str(output), "."],
-            cwd=_SOURCE,
+            [go, "build", *arguments, "-o", str(output), package],
+            cwd=source,
             env={**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -133,11 +160,11 @@ def _go_build(go: str, output: Path) -> None:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise MissingRealPart(f"the control plane was not built in {_BUILD_SECONDS} s") from error
+        raise MissingRealPart(f"the {what} was not built in {_BUILD_SECONDS} s") from error
     if done.returncode != 0:
         tail = "\n".join(done.stdout.splitlines()[-15:])
         raise MissingRealPart(
-            "the control plane could not be built; Go 1.26 or newer, a reachable Go module proxy "
+            f"the {what} could not be built; Go 1.26 or newer, a reachable Go module proxy "
             "(or a filled module cache), 3 GB of memory and 3 GB of disk are needed. "
             f"The last lines of `go build`:\n{tail}"
         )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from .assets import MissingRealPart, ensure_assets
+from .assets import MissingRealPart, ensure_assets, ensure_program
 from .git_http import GitHttpServer
 
 if TYPE_CHECKING:
@@ -44,6 +44,15 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
         report.outcome = "failed"
         report.longrepr = f"{REQUIRE}=1 and this was skipped: {reason}"
     return report
+
+
+@pytest.fixture(scope="session")
+def helm() -> Path:
+    """The real helm."""
+    try:
+        return ensure_program("helm")
+    except MissingRealPart as missing:
+        give_up(missing)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,93 @@
+"""A program that works on files of an untrusted repo: in an empty folder of its own with nothing but these files, with
+an empty home and an environment that holds nothing of ours, bounded in time, memory and output, and where the kernel
+allows it without a network.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from gitfleet.adapters.no_network import network_cut
+from gitfleet.adapters.programs import Finished, run_program
+from gitfleet.errors import BadInput, MissingPart, RetryLater
+
+log = logging.getLogger(__name__)
+_NOT_CUT = (
+    "%s runs with the network of this process, since no network namespace can be made here (see "
+    "docs/security.md); URLs are refused before it runs"
+)
+_LARGEST_OUTPUT = 64 << 20
+_MEMORY = 512 << 20
+"""Measured with kustomize: 38 MiB of output take 250 MiB; so this is enough for the largest output."""
+_OUT_OF_MEMORY = re.compile(rb"out of memory|cannot allocate memory")
+_LONGEST_MESSAGE = 500
+
+
+class HermeticProgram:
+    """A program, called `name` in messages, that is ended after `seconds`, and on Linux when it needs more than
+    `memory` bytes; `complaint` takes what it said last from its standard error."""
+
+    def __init__(self, name: str, complaint: Callable[[str], str], *, seconds: float, memory: int = _MEMORY) -> None:
+        self._name = name
+        self._complaint = complaint
+        self._seconds = seconds
+        self._memory = memory
+        self._network_cut: tuple[str, ...] | None = None
+
+    def output(self, files: Mapping[str, bytes], command: Callable[[Path], list[str]]) -> bytes:
+        """What the program prints. `command` is given the folder that has the files. BadInput with the program's
+        complaint, without the folder's name; RetryLater when it was ended before it was done."""
+        with _scratch(self._name) as scratch:
+            root = scratch / "tree"
+            root.mkdir()
+            for path, content in files.items():
+                target = root / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content)
+            done = self._run(command(root), scratch)
+        if done.too_much:
+            raise BadInput(f"{self._name} prints more than {_LARGEST_OUTPUT >> 20} MiB")
+        if done.too_slow or done.code < 0:
+            raise RetryLater(f"{self._name} was ended before it was done; it may take {self._seconds:g} s at most")
+        if done.code != 0 and _OUT_OF_MEMORY.search(done.errors):
+            raise BadInput(f"cannot be built, {self._name} needs more than {self._memory >> 20} MiB of memory for it")
+        if done.code != 0:
+            said = done.errors.decode(errors="replace")
+            said = said.replace(f"{root}/", "").replace(str(root), ".").replace(str(root.parent), "")
+            raise BadInput(f"cannot be built, {self._name} says: {self._complaint(said)[:_LONGEST_MESSAGE]}")
+        return done.output
+
+    def _run(self, command: list[str], scratch: Path) -> Finished:
+        # Nothing that it would need to fetch: no network where the kernel allows that, no git on its path, and a proxy
+        # that nobody listens at.
+        if self._network_cut is None:
+            self._network_cut = network_cut()
+            if not self._network_cut:
+                log.warning(_NOT_CUT, self._name)
+        nowhere = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), "http://127.0.0.1:9")
+        environment = {"PATH": "/nonexistent", "HOME": str(scratch), "XDG_CONFIG_HOME": str(scratch), **nowhere}
+        return run_program(
+            [*self._network_cut, *command],
+            environment=environment,
+            folder=scratch,
+            seconds=self._seconds,
+            largest_output=_LARGEST_OUTPUT,
+            memory=self._memory,
+        )
+
+
+@contextmanager
+def _scratch(name: str) -> Iterator[Path]:
+    """A temporary directory; MissingPart where none can be made."""
+    try:
+        made = tempfile.TemporaryDirectory(prefix=f"gitfleet-{name}-")
+    except OSError as error:
+        hint = "set TMPDIR to a folder that can be written"
+        raise MissingPart(f"{name} needs a temporary directory: {error.strerror}", hint=hint) from error
+    with made as folder:
+        yield Path(folder).resolve()

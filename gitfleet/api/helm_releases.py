@@ -1,0 +1,60 @@
+"""HelmRelease (gitfleet.dev/v1alpha1): what a chart of the repo is rendered with (decision record 0023)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Annotated, Any, Final
+
+from gitfleet.api.annotations import At, Check
+from gitfleet.api.fleet import GITFLEET_GROUP
+from gitfleet.api.layout import document
+from gitfleet.api.values import NamespaceName, NonEmpty, is_dns_subdomain, whole
+
+HELM_RELEASE_FILE: Final = "gitfleet-helm.yaml"
+"""The name of the file, in a folder below `resources/`."""
+_LONGEST_NAME: Final = 53
+"""helm pkg/chart/v2/util/validate_name.go."""
+_VERSION: Final = r"v?1\.[0-9]{1,3}(?:\.[0-9]{1,3})?"
+_API: Final = r"[A-Za-z0-9.-]+(?:/[A-Za-z0-9.-]+){0,2}"
+
+
+def _matching(pattern: str, sentence: str) -> Check:
+    return Check(lambda text: None if re.fullmatch(pattern, text) else sentence, {"pattern": whole(pattern)})
+
+
+def _name_break(text: str) -> str | None:
+    fits = is_dns_subdomain(text, _LONGEST_NAME)
+    return None if fits else f"must be lower-case letters, digits, dashes and dots, at most {_LONGEST_NAME}; rename it"
+
+
+class Hooks(Enum):
+    """What becomes of a chart's install and upgrade hooks, which gitfleet does not run in their order."""
+
+    APPLY = "Apply"
+    SKIP = "Skip"
+
+
+@document("spec", identify=lambda _: (f"{GITFLEET_GROUP}/v1alpha1", "HelmRelease"))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HelmRelease:
+    """A Helm chart of the repo, and what it is rendered with. Its name and namespace are those of the release.
+
+    chart: the folder of the chart, from the folder of this file on
+    values_files: files of values, from the folder of this file on; a later one wins
+    values: values that win over those of files
+    hooks: Apply places install and upgrade hooks like any other object, Skip leaves them out; else they are errors
+    kube_version: the version of Kubernetes that the chart is told
+    api_versions: APIs that the chart is told the clusters have, such as monitoring.coreos.com/v1
+    """
+
+    name: Annotated[str, Check(_name_break, {"maxLength": _LONGEST_NAME}), At("metadata", "name")]
+    namespace: Annotated[NamespaceName, At("metadata", "namespace")]
+    chart: NonEmpty = "."
+    values_files: tuple[NonEmpty, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
+    hooks: Hooks | None = None
+    kube_version: Annotated[str, _matching(_VERSION, "must be a version such as 1.36 or 1.36.0; correct it")] = "1.36.0"
+    api_versions: tuple[Annotated[str, _matching(_API, "must be an API version such as apps/v1; correct it")], ...] = ()

@@ -1,0 +1,120 @@
+"""The files of a Helm chart as they are given to helm. Pure.
+
+Archives in `charts/` are unpacked, so that the same rules hold for what is in them. Schemas of values may refer to
+nothing but themselves: helm reads files and URLs that they name (helm pkg/chartutil/jsonschema.go).
+"""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import re
+import tarfile
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from gitfleet import desired
+from gitfleet.errors import BadInput
+from gitfleet.formats.canonical_json import canonical_json
+
+MOST_BYTES: Final = 64 << 20
+"""Largest chart, its subcharts unpacked."""
+_MOST_FILES: Final = 10_000
+_DEEPEST: Final = 8
+_SCHEMA: Final = "values.schema.json"
+_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+_META_SCHEMA: Final = re.compile(r"https?://json-schema\.org/[-a-z0-9/]*schema#?")
+_ACTION: Final = re.compile(
+    rb'\{\{-?\s*/\*.*?\*/\s*-?\}\}|\{\{(?:"(?:\\.|[^"\\\n])*"|`[^`]*`|(?!\}\}).)*\}\}', re.DOTALL
+)
+_NOW: Final = re.compile(rb'("(?:\\.|[^"\\\n])*"|`[^`]*`|/\*.*?\*/)|(?<![\w.$])now(?!\w)', re.DOTALL)
+_ANOTHER_TIME: Final = b"(toDate `2006-01-02` `2001-02-03`)"
+"""Without quotes, so that it may stand in a text of a template (`tpl`) or of JSON."""
+
+
+def chart_files(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """A chart's files with its archives unpacked; BadInput names the file that is not used and says why."""
+    found = dict(_unpacked(files, 0))
+    if len(found) > _MOST_FILES or sum(map(len, found.values())) > MOST_BYTES:
+        raise BadInput(f"has more than {_MOST_FILES} files or {MOST_BYTES >> 20} MiB, its subcharts unpacked")
+    return {path: _checked_schema(path, text) if _is_schema(path) else text for path, text in found.items()}
+
+
+def at_another_time(content: bytes) -> bytes:
+    """A template in which `now` is a moment long ago: what it renders to differs where it depends on the time."""
+    if b"now" not in content:
+        return content
+    return _ACTION.sub(lambda action: _NOW.sub(_word_at_another_time, action[0]), content)
+
+
+def _word_at_another_time(word: re.Match[bytes]) -> bytes:
+    text: bytes | None = word[1]
+    if text is None:
+        return _ANOTHER_TIME
+    return text[:1] + at_another_time(text[1:]) if text.startswith(b'"') else text
+
+
+def _unpacked(files: Mapping[str, bytes], depth: int) -> Iterator[tuple[str, bytes]]:
+    for path, content in files.items():
+        folder, _, name = path.rpartition("/")
+        if posixpath.basename(folder) != "charts" or not name.endswith((".tgz", ".tar.gz")):
+            yield path, content
+            continue
+        if depth == _DEEPEST:
+            raise BadInput(f"{path} lies more than {_DEEPEST} charts deep")
+        try:
+            inner = _members(content)
+        except (tarfile.TarError, OSError, EOFError, zlib.error, ValueError) as error:
+            raise BadInput(f"{path} is no archive that can be read; package the chart again") from error
+        if any(inside in files for inside in (f"{folder}/{one}" for one in inner)):
+            raise BadInput(f"{path} is there as a folder too; remove one of the two")
+        yield from _unpacked({f"{folder}/{one}": text for one, text in inner.items()}, depth + 1)
+
+
+def _members(archive: bytes) -> dict[str, bytes]:
+    """The files of a chart's archive, of which no more than `MOST_BYTES` are unpacked."""
+    found: dict[str, bytes] = {}
+    with tarfile.open(fileobj=io.BytesIO(archive), mode="r|gz") as members:
+        unpacked = 0
+        for member in members:
+            unpacked += member.size
+            path = posixpath.normpath(member.name)
+            if unpacked > MOST_BYTES or len(found) > _MOST_FILES:
+                raise ValueError("too large")
+            if member.isdir() or member.type in (tarfile.XHDTYPE, tarfile.XGLTYPE):
+                continue
+            content = members.extractfile(member)
+            if not member.isreg() or content is None or path.startswith(("/", "..")) or "/" not in path:
+                raise ValueError("not a chart's file")
+            found[path] = content.read()
+    return found
+
+
+def _is_schema(path: str) -> bool:
+    return posixpath.basename(path) == _SCHEMA
+
+
+def _checked_schema(path: str, content: bytes) -> bytes:
+    """The schema as it was read, written out again."""
+    parsed = desired.parse_file(path, content)
+    if parsed.faults or len(parsed.documents) != 1:
+        raise BadInput(f"{path} is no JSON that can be read")
+    schema = parsed.documents[0].value
+    for key, value in _texts(schema):
+        if key in _REFERENCES and not value.startswith("#"):
+            raise BadInput(f'{path} refers to "{value}"; nothing is fetched, copy it to below $defs of the schema')
+        if key == "$schema" and not _META_SCHEMA.fullmatch(value):
+            raise BadInput(f'{path} is a schema of "{value}"; use one of json-schema.org')
+    return canonical_json(schema)
+
+
+def _texts(value: Any) -> Iterator[tuple[str, str]]:
+    """Every text below a value with the key at which it stands."""
+    for item in value if isinstance(value, list) else ():
+        yield from _texts(item)
+    for key, item in value.items() if isinstance(value, dict) else ():
+        if isinstance(item, str):
+            yield str(key), item
+        else:
+            yield from _texts(item)

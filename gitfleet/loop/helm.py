@@ -1,0 +1,241 @@
+"""Helm charts of the repo: which files a release reads, and what is placed of what helm makes of them."""
+
+from __future__ import annotations
+
+import posixpath
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Final
+
+from gitfleet import desired
+from gitfleet.api import dotted
+from gitfleet.api import read as read_kind
+from gitfleet.api.fleet import GITFLEET_GROUP
+from gitfleet.api.helm_releases import HELM_RELEASE_FILE, HelmRelease
+from gitfleet.errors import BadInput
+from gitfleet.formats.canonical_json import canonical_json
+from gitfleet.formats.yaml_reader import Document, LineFault, ParsedFile, lines_of
+from gitfleet.loop.builds import REGULAR, Listing, Outputs, ReadBlobs, output_of, parsed_output
+from gitfleet.loop.chart_files import MOST_BYTES, at_another_time, chart_files
+from gitfleet.loop.chart_output import differences, without_hooks, without_secrets
+from gitfleet.loop.kustomize_rules import path_fault
+from gitfleet.ports.helm import Chart, HelmRenderer
+
+_API_VERSION: Final = f"{GITFLEET_GROUP}/v1alpha1"
+_MOST_NAMED: Final = 3
+_UNUSED: Final = (
+    f"is a Helm chart that nothing renders: add a {HELM_RELEASE_FILE} (kind HelmRelease) to its folder, or ignore the "
+    f"folder in {desired.IGNORE_FILE}"
+)
+
+
+@dataclass(slots=True)
+class _Release:
+    """What one file asks for: the files that are read for it, or why it cannot be rendered."""
+
+    value: HelmRelease | None = None
+    chart: str = ""
+    paths: set[str] = field(default_factory=set)
+    faults: list[LineFault] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Charts:
+    """The FolderBuilder of Helm releases; an output is kept by the blobs that it was made of.
+
+    A chart yields nothing by itself. A release is rendered twice, the second time as if at another moment: one that is
+    not the same is refused, since every restart of gitfleet would roll it out again.
+    """
+
+    renderer: HelmRenderer
+    _outputs: Outputs = field(default_factory=Outputs)
+
+    @property
+    def unfinished(self) -> bool:
+        """FolderBuilder.unfinished."""
+        return self._outputs.unfinished
+
+    def built(self, folders: Collection[str], listing: Listing, read: ReadBlobs) -> dict[str, desired.SourceFile]:
+        """FolderBuilder.built: an output for each release, nothing for a chart that one renders."""
+        self._outputs.start()
+        releases = _releases(folders, listing, read)
+        charts = {release.chart for release in releases.values()}
+        is_any = any(release.value is None for release in releases.values())
+        made: dict[str, desired.SourceFile] = {}
+        for folder in folders:
+            if folder in releases:
+                made[folder] = self._build(folder, releases[folder], listing, read)
+            elif is_any or folder in charts:
+                made[folder] = output_of("helm", b"")
+            else:
+                made[folder] = desired.SourceFile(blob="", why=_UNUSED)
+        return made
+
+    def made_of(self, folders: Collection[str], listing: Listing, read: ReadBlobs) -> dict[str, dict[str, str]]:
+        """FolderBuilder.made_of."""
+        releases = _releases(folders, listing, read)
+        return {
+            folder: {path: listing[path].oid for path in sorted(release.paths)} for folder, release in releases.items()
+        }
+
+    def _build(self, folder: str, release: _Release, listing: Listing, read: ReadBlobs) -> desired.SourceFile:
+        if release.value is None or release.faults:
+            return desired.SourceFile(blob="", parsed=ParsedFile(faults=tuple(sorted(set(release.faults)))))
+        named = "\n".join(f"{path} {listing[path].oid}" for path in sorted(release.paths))
+        key = sha256(f"{folder}\n{named}".encode()).hexdigest()
+        value, said = release.value, _Words()
+
+        def build() -> desired.SourceFile:
+            chart = _chart(folder, value, release, listing, read, said)
+            first = parsed_output("helm", self.renderer.render(chart))
+            documents = without_hooks(first.documents, value.hooks)
+            if unequal := differences(documents, without_hooks(self._again(chart), value.hooks)):
+                more = f" and {len(unequal) - _MOST_NAMED} more" if len(unequal) > _MOST_NAMED else ""
+                named = ", ".join(unequal[:_MOST_NAMED]) + more
+                sentence = f"{release.chart} renders something else each time, in {named}, which would be rolled out at"
+                raise BadInput(f"{sentence} every restart; set the values that make random texts or times unnecessary")
+            sources = tuple(sorted((*release.paths, release.chart)))
+            parsed = replace(first, documents=documents)
+            return desired.SourceFile(blob="", parsed=parsed, sources=sources, namespace=value.namespace)
+
+        return self._outputs.of(key, build, said.shown)
+
+    def _again(self, chart: Chart) -> Sequence[Document]:
+        """The documents of a second rendering, at another time where the chart can be told it."""
+        later = replace(
+            chart,
+            files={path: at_another_time(content) for path, content in chart.files.items()},
+            values=tuple(map(at_another_time, chart.values)),
+        )
+        try:
+            output = self.renderer.render(later)
+        except BadInput:
+            output = self.renderer.render(chart)
+        return parsed_output("helm", output).documents
+
+
+@dataclass(slots=True)
+class _Words:
+    """What may be shown of helm's words, once it is known what was rendered."""
+
+    chart: Chart | None = None
+    names: tuple[str, ...] = ()
+
+    def shown(self, message: str) -> str:
+        """A message with the names that values have in the repo, if it holds no secret."""
+        if self.chart is None:
+            return message
+        given = [*zip(self.names, self.chart.values, strict=True)]
+        own = [(path, text) for path, text in self.chart.files.items() if posixpath.basename(path) == "values.yaml"]
+        for number, name in enumerate(self.names):
+            message = message.replace(f"values/{number}.yaml", name)
+        return without_secrets(message, self.chart.files, [*given, *own])
+
+
+def _releases(folders: Collection[str], listing: Listing, read: ReadBlobs) -> dict[str, _Release]:
+    own = {folder: posixpath.join(folder, HELM_RELEASE_FILE) for folder in sorted(folders)}
+    own = {folder: path for folder, path in own.items() if path in listing}
+    if not own:
+        return {}
+    contents = read([listing[path].oid for path in own.values()])
+    ordered = sorted(listing)
+    return {
+        folder: _release(folder, path, contents.get(listing[path].oid), listing, ordered)
+        for folder, path in own.items()
+    }
+
+
+def _release(folder: str, own: str, content: bytes | None, listing: Listing, ordered: Sequence[str]) -> _Release:
+    release = _Release(paths={own})
+    value = _read_release(content, release.faults) if listing[own].mode in REGULAR else None
+    if value is None:
+        return release
+    release.value = value
+    lines = lines_of(content or b"", [(0, ("spec", "chart")), (0, ("spec", "valuesFiles"))])
+    release.chart = _target(folder, value.chart)
+    chart_fault = path_fault(value.chart) or _chart_fault(release.chart, listing)
+    below = [] if chart_fault else [path for path in _below(release.chart, ordered) if path != own]
+    linked = next((path for path in below if listing[path].mode not in REGULAR), None)
+    if chart_fault or linked:
+        release.faults.append(
+            (lines[0], f"spec.chart: {chart_fault or f'names {release.chart}, where {linked} is no file'}")
+        )
+    elif sum(listing[path].size or 0 for path in below) > MOST_BYTES:
+        release.faults.append((lines[0], f"spec.chart: {release.chart} has more than {MOST_BYTES >> 20} MiB"))
+    for name in value.values_files:
+        target = _target(folder, name)
+        fault = path_fault(name)
+        if not fault and (target not in listing or listing[target].mode not in REGULAR):
+            fault = f'names "{name}", and {target} is no file of this repo'
+        release.faults += [(lines[1], f"spec.valuesFiles: {fault}")] if fault else []
+        release.paths |= set() if fault else {target}
+    release.paths |= set(below)
+    return release
+
+
+def _read_release(content: bytes | None, faults: list[LineFault]) -> HelmRelease | None:
+    """The typed file; None with all that is wrong with it."""
+    if content is None:
+        faults.append((1, "is too large to be read"))
+        return None
+    parsed = desired.parse_file(HELM_RELEASE_FILE, content)
+    if parsed.faults:
+        faults += parsed.faults
+        return None
+    body = parsed.documents[0].value if len(parsed.documents) == 1 else None
+    if not isinstance(body, dict) or (body.get("apiVersion"), body.get("kind")) != (_API_VERSION, "HelmRelease"):
+        faults.append((1, f"must hold one object, of apiVersion {_API_VERSION} and kind HelmRelease"))
+        return None
+    value, breaks = read_kind(HelmRelease, body)
+    lines = lines_of(content, [(0, location) for location, _ in breaks])
+    faults += [(line, f"{dotted(at)}: {sentence}") for line, (at, sentence) in zip(lines, breaks, strict=True)]
+    return None if breaks else value
+
+
+def _target(folder: str, reference: str) -> str:
+    return posixpath.normpath(posixpath.join(folder, reference))
+
+
+def _chart_fault(chart: str, listing: Listing) -> str:
+    if chart.split("/")[0] == "..":
+        return "leads out of the repo; name a folder of it"
+    own = posixpath.join(chart, desired.CHART_FILE)
+    if own not in listing or listing[own].mode not in REGULAR:
+        return f"names {chart}, which has no {desired.CHART_FILE}; name the folder of a chart in this repo"
+    return ""
+
+
+def _below(folder: str, ordered: Sequence[str]) -> Iterator[str]:
+    """The paths below a folder, of all paths in order."""
+    prefix = f"{folder}/"
+    for position in range(bisect_left(ordered, prefix), len(ordered)):
+        if not ordered[position].startswith(prefix):
+            return
+        yield ordered[position]
+
+
+def _chart(
+    folder: str, value: HelmRelease, release: _Release, listing: Listing, read: ReadBlobs, said: _Words
+) -> Chart:
+    """What helm is given; noted in `said` as far as it is read."""
+    names = [_target(folder, name) for name in value.values_files]
+    wanted = sorted(release.paths)
+    contents = read([listing[path].oid for path in wanted])
+    if missing := [path for path in wanted if listing[path].oid not in contents]:
+        raise BadInput(f"{missing[0]} is too large to be read")
+    prefix, own = f"{release.chart}/", posixpath.join(folder, HELM_RELEASE_FILE)
+    inside = [path for path in wanted if path.startswith(prefix) and path != own]
+    files = chart_files({path.removeprefix(prefix): contents[listing[path].oid] for path in inside})
+    given = [contents[listing[name].oid] for name in names]
+    said.names = (*names, own)
+    said.chart = Chart(
+        release=value.name,
+        namespace=value.namespace,
+        files=files,
+        values=(*given, canonical_json(dict(value.values))),
+        kube_version=value.kube_version,
+        api_versions=value.api_versions,
+    )
+    return said.chart

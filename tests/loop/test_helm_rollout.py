@@ -1,0 +1,135 @@
+"""A Helm release on real drivers with the real helm: what was rendered is placed, and what cannot be rendered keeps
+what was there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gitfleet.adapters.helm import HelmProgram
+from tests.builders import member_cluster, namespace, pick_fixed, placement
+from tests.loop.test_helm import CHART, CONFIG, CRD, OWN, WIDGET, chart, hook, release
+from tests.loop.test_kustomize_rollout import BuiltWorld
+
+VALUES = f"{CHART}/values.yaml"
+FAILING = {"config": '{{ fail "size is needed" }}', "more": CONFIG.replace("-settings", "-more")}
+
+
+@pytest.fixture
+def world(helm: Path, monkeypatch: pytest.MonkeyPatch) -> BuiltWorld:
+    """A release with two ConfigMaps on one cluster."""
+    monkeypatch.setenv("PATH", f"{helm.parent}:/usr/bin:/bin")
+    world = BuiltWorld(renderer=HelmProgram())
+    world.commit(member_cluster("eu-1"), namespace("shop"), placement("shop", policy=pick_fixed("eu-1")))
+    world.write({OWN: release(), **chart(config=CONFIG, more=CONFIG.replace("-settings", "-more"))})
+    world.settle()
+    assert sizes(world) == ["small", "small"]
+    return world
+
+
+def sizes(world: BuiltWorld) -> list[str | None]:
+    """What the two ConfigMaps say on the cluster."""
+    bodies = [world.live("eu-1", "ConfigMap", name) for name in ("web-settings", "web-more")]
+    return [body["data"]["size"] if body else None for body in bodies]
+
+
+BREAKS: dict[str, dict[str, str | None]] = {
+    "a template fails": dict(chart(**FAILING)),
+    "the release is broken": {OWN: "kind: [\n"},
+    "the release names no chart": {OWN: release().replace("charts/web", "charts/gone")},
+    "the chart is gone": {f"{CHART}/Chart.yaml": None},
+    "a random text": {f"{CHART}/templates/more.yaml": CONFIG.replace("-settings", "-{{ randAlpha 9 | lower }}")},
+    "a hook": {f"{CHART}/templates/more.yaml": hook("Pod", "pre-upgrade")},
+    "a kind that nobody knows": {f"{CHART}/templates/more.yaml": WIDGET},
+    "an object without a name": {f"{CHART}/templates/more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize("broken", BREAKS)
+def test_what_cannot_be_rendered_takes_nothing_away_and_goes_on_when_it_is_healed(
+    world: BuiltWorld, broken: str, restarts: bool
+) -> None:
+    with world.nothing_deleted():
+        world.write(BREAKS[broken])
+        if restarts:
+            world.restart()
+        world.settle()
+        assert sizes(world) == ["small", "small"]
+        assert OWN in {fault.path for fault in world.state().faults}
+        world.restart()
+        world.commit(namespace("beside"))
+        world.settle()
+        assert (sizes(world), world.state().holds) == (["small", "small"], {})
+    whole = {OWN: release(), **chart(config=CONFIG, more=CONFIG.replace("-settings", "-more"))}
+    world.write({**whole, VALUES: "size: large\n"})
+    world.settle()
+    assert (sizes(world), world.state().faults) == (["large", "large"], ())
+
+
+def test_a_new_value_is_rolled_out_and_a_restart_is_not(world: BuiltWorld) -> None:
+    world.write({VALUES: "size: large\n"})
+    world.settle()
+    assert sizes(world) == ["large", "large"]
+    before = world.state_commits()
+    world.restart()
+    world.settle()
+    assert world.state_commits() == before
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ({OWN: release().replace("name: web", "name: wbe")}, "by what may be a typing error"),
+        (
+            {OWN: release().replace("name: web", "name: portal")},
+            "an edit of a Helm release takes ConfigMap/shop/web-more",
+        ),
+        ({OWN: release().replace("namespace: shop", "namespace: default")}, "the commit moves"),
+        ({OWN: None}, f"{OWN} was removed, and resources/app/prod.yaml, of which it was built, is still there"),
+        ({OWN: None, f"{OWN}.bak": release("  valuesFiles: [prod.yaml]\n")}, f"{OWN}.bak"),
+    ],
+)
+def test_a_slip_that_would_take_a_whole_release_away_is_held(
+    world: BuiltWorld, files: dict[str, str | None], says: str
+) -> None:
+    with world.nothing_deleted():
+        world.write({OWN: release("  valuesFiles: [prod.yaml]\n"), "resources/app/prod.yaml": "a: 1\n"})
+        world.settle()
+        world.write(files)
+        world.settle()
+        assert sizes(world) == ["small", "small"]
+    assert says in " ".join(str(reason) for hold in world.state().holds.values() for reason in hold.reasons)
+
+
+def test_a_release_beside_a_chart_that_loses_its_file_keeps_what_it_placed(world: BuiltWorld) -> None:
+    inside = {OWN: release().replace("../../charts/web", ".")}
+    here = {path.replace(CHART, "resources/app"): text for path, text in chart(config=CONFIG).items()}
+    world.write({**inside, **here, "resources/app/templates/more.yaml": CONFIG.replace("-settings", "-more")})
+    world.settle()
+    with world.nothing_deleted():
+        world.write({OWN: None})
+        world.settle()
+        world.restart()
+        world.settle()
+    assert sizes(world) == ["small", "small"]
+    assert [fault.path for fault in world.state().faults] == ["resources/app/Chart.yaml"]
+
+
+def test_a_template_that_is_removed_on_purpose_is_removed(world: BuiltWorld) -> None:
+    world.write({f"{CHART}/templates/more.yaml": None})
+    world.settle()
+    assert sizes(world) == ["small", None]
+
+
+def test_crds_of_a_chart_are_placed_as_other_objects_are(world: BuiltWorld) -> None:
+    by_name = {"group": "apiextensions.k8s.io", "version": "v1", "kind": "CustomResourceDefinition"}
+    world.commit(
+        placement("crds", policy=pick_fixed("eu-1"), selectors=[{**by_name, "name": "widgets.acme.example.com"}])
+    )
+    world.write({f"{CHART}/crds/w.yaml": CRD.replace("SCOPE", "Namespaced"), f"{CHART}/templates/w.yaml": WIDGET})
+    world.settle()
+    found = world.live("eu-1", "CustomResourceDefinition", "widgets.acme.example.com", namespace="")
+    assert found is not None
+    assert world.state().faults == ()
