@@ -9,10 +9,11 @@ from typing import Final
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
+from gitfleet.apply.applied import AppliedManifests
 from gitfleet.apply.comparisons import Comparisons
 from gitfleet.apply.ledgers import by_identity, record_intended, settle_inventory
 from gitfleet.apply.plan import plan_apply
-from gitfleet.apply.requests import ApplyRequest
+from gitfleet.apply.requests import ApplyRequest, unknown
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Keep, KeepCode, Operation, Outcome, Update
@@ -23,6 +24,7 @@ from gitfleet.model.works import Work
 _COMPARISONS_PER_OBJECT: Final = 4
 
 
+Works = Mapping[str, tuple[Work, ...]]
 Removals = Mapping[str, Mapping[PlacementKey, DeletePropagation]]
 """By cluster: which placements give up what they own there, and how."""
 
@@ -52,7 +54,7 @@ PlansMemo = Mapping[str, Planned]
 
 def plan_fleet(
     state: FleetState,
-    works: Mapping[str, tuple[Work, ...]],
+    works: tuple[Works, Works],
     observations: Mapping[str, ClusterObservation],
     removing: Removals,
     memo: PlansMemo,
@@ -60,30 +62,28 @@ def plan_fleet(
 ) -> tuple[tuple[Operation, ...], PlansMemo]:
     """The operations of every cluster that answers and has, or is to have, anything of ours; by cluster name.
 
-    Where planning fails nothing is done on the cluster. A result in which an object failed is not kept.
+    Where planning fails nothing is done on the cluster. A result in which an object failed is not kept. `works` are
+    those to apply, and those of the state before this reconcile.
     """
     plans, operations = dict[str, Planned](), list[Operation]()
     going = frozenset(key for key, record in state.placements.items() if record.placement.deleting is not None)
     successors = Successors.of(state)
     given_up, newest = successors.given_up(failures), successors.newest()
     for name, observation in sorted(observations.items()):
-        owned, placed = state.inventory.get(name, {}), works.get(name, ())
+        owned, placed = state.inventory.get(name, {}), works[0].get(name, ())
         if name not in state.clusters or not observation.reachable or not (owned or placed):
             continue
         known = memo.get(name)
-        request = ApplyRequest(
-            cluster=name,
+        request = replace(
+            _observed(name, observation, known),
             works=placed,
             removing=removing.get(name, {}),
             inventory=owned,
-            live=observation.live,
-            unreadable=observation.unreadable,
-            known_namespaces=observation.namespaces,
             leaving=state.clusters[name].deleting is not None,
             going=going,
             outdated=frozenset(w.placement for w in placed if newest.get(w.placement, w.snapshot) != w.snapshot),
             given_up={w.placement: given_up[w.placement] for w in placed if w.placement in given_up},
-            compared=_compared_before(known, observation),
+            applied=AppliedManifests(works[1].get(name, ()), state.placements),
         )
         mine = Failures()
         planned = known if known is not None and not known.again and _same(known.request, request) else None
@@ -96,9 +96,21 @@ def plan_fleet(
     return tuple(operations), plans
 
 
+def _observed(name: str, observation: ClusterObservation, known: Planned | None) -> ApplyRequest:
+    """What follows from the observation alone, and from what was compared on the cluster before."""
+    return ApplyRequest(
+        cluster=name,
+        live=observation.live,
+        unreadable=observation.unreadable,
+        known_namespaces=observation.namespaces,
+        compared=_compared_before(known, observation),
+    )
+
+
 def _plan(request: ApplyRequest, failures: Failures, successors: Successors) -> Planned:
     operations = plan_apply(request, failures, successors)
-    return Planned(request, operations, any(map(_is_pruned, operations)))
+    # What was applied before would keep whole states in memory.
+    return Planned(replace(request, applied=unknown), operations, any(map(_is_pruned, operations)))
 
 
 def _is_pruned(operation: Operation) -> bool:

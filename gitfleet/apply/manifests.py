@@ -10,6 +10,8 @@ from gitfleet.api.objects import Manifest
 from gitfleet.api.strategies import WhenToTakeOver
 from gitfleet.apply.claims import Claims, is_terminating, needs_of
 from gitfleet.apply.ledgers import is_applied_by_gitfleet
+from gitfleet.apply.removed_fields import removed_fields
+from gitfleet.formats.field_trees import FieldTree
 from gitfleet.formats.kinds import wave_of
 from gitfleet.formats.managed_fields import FIELD_MANAGER, managed_entries
 from gitfleet.formats.sentences import more_than_first
@@ -72,11 +74,11 @@ def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryE
             why = f"{key} stays as {entry.placement.kind} {entry.placement} left it until the newest snapshot goes out"
             return left_alone(manifest, work, live, KeepCode.HANDED_OVER, why)
         why = f"{key} is handed over by {entry.placement.kind} {entry.placement}"
-        return _update(manifest, work, live, claims, why)
+        return _update(manifest, work, live, claims, why, entry)
     if entry.uid is None or entry.applied_digest is None or entry.shape_digest is None:
         return _update(manifest, work, live, claims, f"the last apply of {key} was not confirmed")
     if entry.applied_digest != manifest.digest:
-        return _update(manifest, work, live, claims, f"the manifest of {key} changed")
+        return _update(manifest, work, live, claims, f"the manifest of {key} changed", entry)
     same = entry.shape_digest == claims.request.compared.shape(manifest, live)
     full = strategy.comparison_option.counts_every_field
     if same and not full:
@@ -86,7 +88,7 @@ def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryE
         return left_alone(manifest, work, live, RefuseCode.FOUND_DRIFTS, f"{key} drifted: {_first(details)}", details)
     if same:
         return left_alone(manifest, work, live, KeepCode.IN_PLACE, "as applied", details)
-    return _update(manifest, work, live, claims, f"{key} drifted: {_first(details)}")
+    return _update(manifest, work, live, claims, f"{key} drifted: {_first(details)}", entry)
 
 
 def _take_over(
@@ -151,8 +153,16 @@ def _first(details: DifferenceDetails) -> str:
     return f"{path} is {there} and should be {wanted}{more_than_first(details)}"
 
 
-def _update(manifest: Manifest, work: Work, live: LiveObject, claims: Claims, reason: str) -> Update:
+def _update(
+    manifest: Manifest, work: Work, live: LiveObject, claims: Claims, reason: str, entry: InventoryEntry | None = None
+) -> Update:
+    """`entry` is what the inventory says of an object that is gitfleet's, None of one that is taken over."""
     locked = work.apply_strategy.when_to_apply.stops_at_drift
+    before = claims.request.applied(entry) if entry is not None else None
+    removes: FieldTree = {}
+    if not work.apply_strategy.type.minds_conflicts:
+        body = before.body if before is not None else None
+        removes = removed_fields(manifest.body, live.body, body, is_taken_over=entry is None)
     version = live.resource_version or None if locked else None
     return Update(
         cluster=work.cluster,
@@ -164,6 +174,7 @@ def _update(manifest: Manifest, work: Work, live: LiveObject, claims: Claims, re
         force=_forces(work, live),
         live=live,
         resource_version=version,
+        removes=removes,
     )
 
 

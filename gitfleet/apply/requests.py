@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from gitfleet.api.objects import Identity, ObjectKey
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import Identity, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply.comparisons import Comparisons
 from gitfleet.model.observations import LiveObjects
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
+
+
+def unknown(_: InventoryEntry) -> None:
+    """Of no object is it known what was applied last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +30,8 @@ class ApplyRequest:
     cluster was seen to have, None when they were not read. Where the cluster is `leaving` the fleet, `removing` follows
     its deleteOptions. `going` are the placements that are being removed: what they still have is handed over as they
     leave. `given_up` are the objects that other placements are to lose, by their newest content. `outdated` are those
-    whose work is not their newest content: what another one changed since is not changed back by it.
+    whose work is not their newest content: what another one changed since is not changed back by it. `applied` finds
+    the manifest that was applied last, where it is known.
     """
 
     cluster: str
@@ -40,3 +46,4 @@ class ApplyRequest:
     outdated: Collection[PlacementKey] = frozenset()
     given_up: Mapping[PlacementKey, Collection[Identity]] = field(default_factory=dict)
     compared: Comparisons = field(default_factory=Comparisons, compare=False)
+    applied: Callable[[InventoryEntry], Manifest | None] = field(default=unknown, compare=False)

@@ -101,6 +101,14 @@ def named_item(owned: Mapping[str, Any], item: JsonObject) -> OwnedFields:
     return None
 
 
+def item_name(owned: OwnedFields, item: JsonObject) -> str | None:
+    """The name of the node below which an item of a live list is owned; None where nobody owns anything of it."""
+    for name in owned or ():
+        if name.startswith("k:") and (named := _named(name)) and all(item.get(key) == value for key, value in named):
+            return name
+    return None
+
+
 def list_keys(field: str, wanted: Sequence[JsonValue], owned: OwnedFields) -> tuple[str, ...] | None:
     """By which keys the items of a list are identified; None when the list is one whole value (or a set)."""
     if not wanted or not all(isinstance(item, Mapping) for item in wanted):

@@ -236,7 +236,7 @@ def _without_collection() -> Iterator[None]:
 
 def snapshots_in_use(record: PlacementRecord) -> tuple[ResourceSnapshot, ...]:
     """The snapshots whose manifests are needed: the newest, and those that bindings have or are to have."""
-    names = {binding.resource_snapshot for binding in record.bindings}
+    names = {name for binding in record.bindings for name in (binding.resource_snapshot, binding.applied_snapshot)}
     return tuple(s for s in record.resource_snapshots if s is record.latest_resources or s.name in names)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.formats.field_trees import FieldTree
 from gitfleet.model.observations import LiveObject
 
 DifferenceDetails: TypeAlias = tuple[tuple[str, str | None, str | None], ...]
@@ -106,10 +107,12 @@ class Create(_Apply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update(_Apply):
-    """Apply over a live object; with `resource_version` only if nobody changed it meanwhile (IfNotDrifted)."""
+    """Apply over a live object; with `resource_version` only if nobody changed it meanwhile (IfNotDrifted). `removes`
+    are the fields that go, whoever else set them (ClientSideApply)."""
 
     live: LiveObject
     resource_version: str | None = None
+    removes: FieldTree = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

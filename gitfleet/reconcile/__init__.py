@@ -74,7 +74,8 @@ def _decide(
     known = replace(known, left_out=rollout.long_silent(clusters, now, wanted.config.rollout_unreachable))
     seen_works, rendered = works.render_fleet(known, memo.works, failures, policy)
     removing = rollout.removals(clusters, before.placements, before.inventory, failures)
-    operations, planned = apply.plan_fleet(known, seen_works, inputs.observations, removing, memo.plans, failures)
+    works_of = seen_works, seen_works
+    operations, planned = apply.plan_fleet(known, works_of, inputs.observations, removing, memo.plans, failures)
     seen = observe.Seen.of(seen_works, operations, (), inputs.observations, wanted.config.checks)
     (profile, faults), disturbed = schedule.profile_for(wanted.config, plugins), apply.disturbed_by(operations)
     shared = replace(prepare(inputs, clusters, profile, disturbed, memo.shared, failures), kept=kept)
@@ -142,7 +143,8 @@ def plan_operations(
     observations = apply.merge_observations(decision.inputs.observations, newly_observed)
     after = decision.after
     removing = rollout.removals(after.clusters, after.placements, after.inventory, failures)
-    planned, plans = apply.plan_fleet(after, decision.works, observations, removing, memo.plans, failures)
+    works_of = decision.works, decision.seen_works
+    planned, plans = apply.plan_fleet(after, works_of, observations, removing, memo.plans, failures)
     inventory, operations = apply.record_all_intended(after.inventory, planned, failures)
     before, now = decision.inputs.before, decision.inputs.now
     operations = tuple(o for o in operations if not (isinstance(o, Delete) and o.cluster in before.damage.unsure))

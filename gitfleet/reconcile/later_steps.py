@@ -121,7 +121,8 @@ def remaining_operations(
     after = done.after
     observations = apply.merge_observations(done.inputs.observations, newly_observed)
     removing = rollout.removals(after.clusters, after.placements, after.inventory, failures)
-    planned, _ = apply.plan_fleet(after, done.works, observations, removing, memo.plans, failures)
+    works_of = done.works, done.seen_works
+    planned, _ = apply.plan_fleet(after, works_of, observations, removing, memo.plans, failures)
     known = {_token(operation) for operation in now}
     found = (operation for operation in planned if isinstance(operation, Create | Update | Delete | Refuse))
     return tuple(operation for operation in found if _token(operation) not in known)

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from gitfleet.api.objects import JsonObject, JsonValue
 from gitfleet.formats.canonical_json import canonical_json, json_text, parse_json
+from gitfleet.formats.field_trees import FieldTree
 from gitfleet.formats.managed_fields import LIST_KEYS
-
-FieldTree: TypeAlias = Mapping[str, Any]
 
 _SETS: Final = frozenset({"finalizers"})
 _KEY_DEFAULTS: Final = {"protocol": "TCP"}
@@ -144,31 +143,6 @@ def _merge_keyed(live: list[Any], theirs: dict[str, Any], ours: dict[str, Any], 
 def same(one: JsonValue, other: JsonValue) -> bool:
     """Equality of JSON values, where true is not 1."""
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
-
-
-def union(one: FieldTree, other: FieldTree) -> FieldTree:
-    """All fields of both."""
-    if not one or not other:
-        return one or other
-    return {**one, **{key: union(one[key], below) if key in one else below for key, below in other.items()}}
-
-
-def minus(one: FieldTree, other: FieldTree, *, whole_items: bool = False) -> dict[str, Any]:
-    """The leaves of `one` that `other` does not have.
-
-    With `whole_items`, an item of which `other` has any part keeps existing, though existing is a leaf of its own.
-    """
-    out: dict[str, Any] = {}
-    for key, below in one.items():
-        if key not in other:
-            out[key] = below
-        elif below:
-            rest = minus(below, other[key], whole_items=whole_items)
-            if whole_items and other[key]:
-                rest.pop(".", None)
-            if rest:
-                out[key] = rest
-    return out
 
 
 def differing(one: FieldTree, other: FieldTree, first: JsonValue, second: JsonValue) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from gitfleet.api.objects import JsonObject
-from gitfleet.simulation.fields import FieldTree, differing, fields_of, merge, minus, paths_of, remove, union
+from gitfleet.formats.field_trees import FieldTree, minus, union
+from gitfleet.simulation.fields import differing, fields_of, merge, paths_of, remove
 from gitfleet.simulation.refusals import owned_by_others
 from gitfleet.simulation.statuses import time_text
 

@@ -1,7 +1,8 @@
 """HTTP on a simulated API server: requests become calls of a `MemoryServer`, and what it says becomes responses.
 
 What is understood is what gitfleet sends: health and version, discovery, reading, listing page by page, server-side
-apply and deleting. A query that would change the response and is not understood is refused with 400.
+apply, a merge patch of managedFields and deleting. A query that would change the response and is not understood is
+refused with 400.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from gitfleet.simulation.refusals import Refused, bad_request, no_such_kind, not
 from gitfleet.simulation.server import MemoryServer
 
 APPLY: Final = "application/apply-patch+yaml"
+MERGE: Final = "application/merge-patch+json"
 _QUERIES: Final = {
     "GET": frozenset({"limit", "continue", "fieldSelector"}),
     "PATCH": frozenset({"fieldManager", "force", "fieldValidation"}),
     "DELETE": frozenset[str](),
 }
+_OWNERS: Final = {"resourceVersion", "managedFields"}
 _PROPAGATIONS: Final = (None, *PropagationPolicy)
 _MOST_NODES: Final = 5000
 """As many nodes as Kubernetes supports; a file that names more gets so many."""
@@ -195,8 +198,11 @@ def _apply(server: MemoryServer, target: Target, request: Request, now: datetime
     written = body.get("metadata")
     metadata = written if isinstance(written, Mapping) else {}
     manager = query.get("fieldManager")
+    if request.headers.get("Content-Type") == MERGE and body.keys() == {"metadata"} and metadata.keys() == _OWNERS:
+        live = server.set_owners(key, metadata["managedFields"], version=metadata["resourceVersion"])
+        return Response(200, live.body)
     if request.headers.get("Content-Type") != APPLY:
-        raise bad_request("no other patch than server-side apply is simulated")
+        raise bad_request("no other patch than server-side apply, and a merge patch of managedFields, is simulated")
     if not manager:
         raise Refused(
             422, "Invalid", "PatchOptions is invalid: fieldManager: Required value: is required for apply patch"

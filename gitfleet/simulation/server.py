@@ -155,6 +155,16 @@ class MemoryServer:
             content = stored_form(key, content, granular=not kind.custom)
         return self._write(key, kind, content, owners, now)
 
+    def set_owners(self, key: ObjectKey, owners: Sequence[JsonObject], *, version: str) -> LiveObject:
+        """A patch of managedFields alone, of that version of the object. Refused as a server refuses."""
+        kind, stored = self._admit(key), self.objects.get(key.identity)
+        if stored is None:
+            raise not_found(*self._place_of(key))
+        _check_preconditions(key, kind, stored, {"resourceVersion": version})
+        body = self._next(stored.live.body, managedFields=list(owners))
+        self._show(stored, LiveObject(key, body))
+        return stored.live
+
     def patch_by_hand(self, key: ObjectKey, patch: Sequence[JsonObject], *, now: datetime) -> LiveObject:
         """A JSON patch (RFC 6902) as somebody with kubectl would do it; BadInput when it cannot be done."""
         kind = self.kind_of(key.group_kind)

@@ -42,8 +42,8 @@ class Planner:
         seen: ClusterObservation,
     ) -> tuple[Operation, ...]:
         state = FleetState(clusters={cluster: MemberCluster(name=cluster)}, inventory={cluster: inventory})
-        asked = {cluster: works}, {cluster: seen}, {cluster: removing}
-        operations, memo = plan_fleet(state, *asked, self._memo, Failures())
+        answers, removed = {cluster: seen}, {cluster: removing}
+        operations, memo = plan_fleet(state, ({cluster: works}, {}), answers, removed, self._memo, Failures())
         self._memo = {**self._memo, **memo}
         return operations
 

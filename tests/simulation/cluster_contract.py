@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from gitfleet.api.objects import JsonObject, ObjectKey, key_of
 from gitfleet.api.placements import PlacementKey
@@ -45,7 +45,15 @@ class ClusterBench:
             cluster=self.cluster, placement=PLACEMENT, manifest=manifest, wave=wave, reason="", needs=needs, force=force
         )
 
-    def update(self, body: JsonObject, live: LiveObject, *, force: bool = True, version: str | None = None) -> Update:
+    def update(
+        self,
+        body: JsonObject,
+        live: LiveObject,
+        *,
+        force: bool = True,
+        version: str | None = None,
+        removes: JsonObject | None = None,
+    ) -> Update:
         return Update(
             cluster=self.cluster,
             placement=PLACEMENT,
@@ -55,6 +63,7 @@ class ClusterBench:
             live=live,
             force=force,
             resource_version=version,
+            removes=removes or {},
         )
 
     def delete(self, key: ObjectKey, uid: str, *, wave: int = 0) -> Delete:
@@ -222,6 +231,49 @@ class ClusterContract:
             {"somebody"}
         ] * 2
         assert found[1]["spec"]["template"]["spec"]["containers"][0]["image"] == "web:1"
+
+    def test_what_an_update_removes_goes_though_another_applied_it_too(self, bench: ClusterBench) -> None:
+        home = bench.fresh()
+        bench.have(make.namespace(home), make.config_map(home, "cm", {"kept": "1", "gone": "1"}))
+        bench.by_another(make.config_map(home, "cm", {"gone": "1", "theirs": "1"}), "another")
+        wanted, gone = make.config_map(home, "cm", {"kept": "1"}), cast(JsonObject, {"f:data": {"f:gone": {}}})
+        before = bench.must_see(key_of(wanted))
+        bench.by_hand(before.key, [{"op": "add", "path": "/data/later", "value": "1"}])
+        changed = bench.must_see(before.key)
+        (refused,) = bench.client.perform([bench.update(wanted, before, version=before.resource_version, removes=gone)])
+        assert (refused.ok, refused.code, refused.retry) == (False, "Conflict", True)
+        assert bench.must_see(before.key) == changed
+        (done,) = bench.client.perform([bench.update(wanted, before, removes=gone)])
+        assert done.ok and done.operation == bench.update(wanted, before, removes=gone)
+        after = bench.must_see(before.key)
+        assert after.body["data"] == {"kept": "1", "theirs": "1", "later": "1"}
+        assert {entry["manager"]: entry["fieldsV1"] for entry in managed_entries(after.body)} == {
+            "gitfleet": {"f:data": {"f:kept": {}}},
+            "another": {"f:data": {"f:theirs": {}}},
+            "kubectl-edit": {"f:data": {"f:later": {}}},
+        }
+        locked = bench.update(
+            make.config_map(home, "cm", {}), after, version=after.resource_version,
+            removes={"f:data": {"f:kept": {}, "f:later": {}}},
+        )  # fmt: skip
+        assert short(bench.client.perform([locked])) == [(True, "Applied")]
+        assert bench.must_see(before.key).body["data"] == {"theirs": "1"}
+
+    def test_what_an_update_removes_of_an_object_that_was_replaced_stays(self, bench: ClusterBench) -> None:
+        home = bench.fresh()
+        live = bench.have(make.namespace(home), make.config_map(home, "cm", {"k": "1", "gone": "1"}))[1]
+        bench.by_hand(live.key, [{"op": "replace", "path": "/data/gone", "value": "2"}])
+        seen = bench.must_see(live.key)
+        bench.client.perform([bench.delete(live.key, live.uid)])
+        bench.eventually(lambda: bench.see(live.key) is None)
+        update = bench.update(make.config_map(home, "cm", {"k": "1"}), seen, removes={"f:data": {"f:gone": {}}})
+        assert [(one.ok, one.code) for one in bench.client.perform([update])] in (
+            [(False, "Conflict")],
+            [(False, "NotFound")],
+        )
+        bench.by_another(make.config_map(home, "cm", {"gone": "3"}), "another")
+        assert short(bench.client.perform([update])) == [(False, "Conflict")]
+        assert bench.must_see(live.key).body["data"] == {"gone": "3"}
 
     def test_a_create_that_was_carried_out_before_is_carried_out_again(self, bench: ClusterBench) -> None:
         home = bench.fresh()

@@ -80,10 +80,10 @@ def test_rules_follow_the_labels() -> None:
     clock = ManualClock()
     fleet = SimulatedFleet(clock, rules=[ClusterRule(match_labels={"env": "prod"}, apply="fail")])
     directory = simulated_clusters(fleet, clock)
-    for labels, expected in (({"env": "dev"}, True), ({"env": "prod"}, False), ({}, True)):
+    for name, labels, expected in (("a", {"env": "dev"}, True), ("b", {"env": "prod"}, False), ("c", {}, True)):
         directory.client(make.member_of(make.member_cluster("c1", labels=labels)))
         bench = bench_of(fleet, "c1", clock)
-        assert bench.client.perform([bench.create(make.namespace("app"))])[0].ok is expected
+        assert bench.client.perform([bench.create(make.namespace(name))])[0].ok is expected
 
 
 def test_a_crash_counts_operations_of_the_whole_fleet() -> None:

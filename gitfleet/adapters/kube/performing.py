@@ -12,11 +12,12 @@ from typing import Final
 from gitfleet.adapters.kube.answers import doubtful_404, other_object
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
 from gitfleet.adapters.kube.observing import Observer, run_parallel
-from gitfleet.adapters.kube.refusals import refusal_of
-from gitfleet.adapters.kube.wire import APPLY_PATCH, Wire
+from gitfleet.adapters.kube.refusals import Refusal, refusal_of
+from gitfleet.adapters.kube.wire import APPLY_PATCH, MERGE_PATCH, Wire
 from gitfleet.api.definitions import definition_of, is_established
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.errors import BadInput, GitfleetError
+from gitfleet.formats.field_trees import taken_over
 from gitfleet.formats.managed_fields import FIELD_MANAGER, is_own_apply, managed_entries
 from gitfleet.formats.secret_objects import as_stored, secrets_in
 from gitfleet.model.failures import Failure, Subject, attempt
@@ -26,6 +27,7 @@ from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Upda
 Write = Create | Update | Delete
 log = logging.getLogger(__name__)
 DEFINITION_PAUSE_SECONDS: Final = 0.1
+_MOST_TRIES: Final = 3
 _NO_VERSION: Final = "1"
 """The resourceVersion that no object ever has: an apply that names it makes an object, or is a conflict with whatever
 is there (seen with kube-apiserver 1.36; resource versions are revisions of etcd, whose first is an empty store)."""
@@ -94,6 +96,9 @@ class Performer:
         if isinstance(resource, Absence):
             why = f'{operation.key}: the cluster has no kind "{operation.key.kind}" in {operation.key.api_version}'
             return Outcome(operation=operation, ok=False, code=OutcomeCode.NEEDS_CRD, message=why)
+        if isinstance(operation, Update) and operation.removes:
+            ready = self._take_over_fields(operation, resource)
+            return ready if isinstance(ready, Outcome) else replace(self._write(ready, resource), operation=operation)
         outcome = self._write(operation, resource)
         if not isinstance(operation, Create) or (outcome.code, outcome.retry) != (OutcomeCode.CONFLICT, True):
             return outcome
@@ -103,6 +108,32 @@ class Performer:
             outcome = self._write(_over(operation, live), resource)
             return replace(outcome, operation=operation)
         return replace(outcome, message=why or f"{operation.key} was made by somebody else in between")
+
+    def _take_over_fields(self, operation: Update, resource: Resource) -> Outcome | Update:
+        """Take the fields that are to go from their other owners; what is in the object stays as it is.
+
+        An object that changed in between is read again, unless the update is for that version alone. Then the update
+        is for the version that came of it."""
+        live, locked = operation.live, operation.resource_version is not None
+        path, query = resource.path(operation.key.namespace, operation.key.name), {"fieldManager": FIELD_MANAGER}
+        for left in reversed(range(_MOST_TRIES)):
+            entries = taken_over(live.body, operation.removes)
+            if entries is None:
+                break
+            patch = {"metadata": {"resourceVersion": live.resource_version, "managedFields": entries}}
+            response = self._wire.send("PATCH", path, query, body=patch, headers={"Content-Type": MERGE_PATCH})
+            if response.ok:
+                version = LiveObject(operation.key, response.json()).resource_version
+                return replace(operation, resource_version=version) if locked else operation
+            refusal = refusal_of(response, str(operation.key), _secrets_of(operation))
+            if response.status != 409 or locked or not left:
+                return _refused(operation, refusal)
+            there, why = self._observer.get(resource, operation.key)
+            if there is None or there.uid != live.uid:
+                why = why or f"{operation.key} was deleted or replaced in between"
+                return Outcome(operation=operation, ok=False, code=OutcomeCode.CONFLICT, message=why)
+            live = there
+        return operation
 
     def _write(self, operation: Create | Update, resource: Resource) -> Outcome:
         query = {
@@ -120,8 +151,7 @@ class Performer:
                 return Outcome(operation=operation, ok=False, code=OutcomeCode.SERVER_ERROR, message=other)
             live = LiveObject(operation.key, body)
             return Outcome(operation=operation, ok=True, code=OutcomeCode.APPLIED, live=live)
-        refusal = refusal_of(response, str(operation.key), _secrets_of(operation))
-        return Outcome(operation=operation, ok=False, code=refusal.code, message=refusal.message, retry=refusal.retry)
+        return _refused(operation, refusal_of(response, str(operation.key), _secrets_of(operation)))
 
     def _delete(self, operation: Delete) -> Outcome:
         resource = self._discovery.find(operation.key)
@@ -145,10 +175,7 @@ class Performer:
                 return Outcome(operation=operation, ok=False, code=OutcomeCode.SERVER_ERROR, message=doubt)
             return Outcome(operation=operation, ok=True, code=OutcomeCode.NOT_FOUND, message=f"{operation.key} is gone")
         if not response.ok:
-            refusal = refusal_of(response, str(operation.key))
-            return Outcome(
-                operation=operation, ok=False, code=refusal.code, message=refusal.message, retry=refusal.retry
-            )
+            return _refused(operation, refusal_of(response, str(operation.key)))
         body = response.json()
         if body.get("kind") == "Status":
             return self._confirmed(operation, resource)
@@ -231,6 +258,10 @@ def _secrets_of(operation: Create | Update) -> tuple[str, ...]:
     """What no sentence about the operation may repeat: the values that are wanted, and those that are there."""
     there = secrets_in(operation.live.body) if isinstance(operation, Update) else ()
     return (*secrets_in(as_stored(operation.manifest.body)), *there)
+
+
+def _refused(operation: Write, refusal: Refusal) -> Outcome:
+    return Outcome(operation=operation, ok=False, code=refusal.code, message=refusal.message, retry=refusal.retry)
 
 
 def _over(operation: Create, live: LiveObject) -> Update:

@@ -15,6 +15,7 @@ from gitfleet.ports.transport import Request, Response, Transport
 
 MIB: Final = 1024 * 1024
 APPLY_PATCH: Final = "application/apply-patch+yaml"
+MERGE_PATCH: Final = "application/merge-patch+json"
 JSON: Final = "application/json"
 TYPED_PATCH: Final = "failed to create typed patch object"
 """Server-side apply reports a field that the schema does not have with status 500: an error of the manifest, not

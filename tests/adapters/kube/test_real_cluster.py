@@ -19,6 +19,7 @@ from gitfleet.api.objects import Manifest, ObjectKey, Origin, key_of
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import ApplyRequest, plan_apply, record_intended, settle_inventory
+from gitfleet.apply.applied import AppliedManifests
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import Availability
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, Refuse, Release, Update
@@ -72,6 +73,7 @@ class Reconciles:
         self.cluster = cluster
         self.inventory: Inventory = {}
         self.outcomes: tuple[Outcome, ...] = ()
+        self.before: tuple[Work, ...] = ()
 
     def reconcile(self, *manifests: Manifest, removing: str | None = None, **strategy: Any) -> tuple[Operation, ...]:
         work = Work(
@@ -93,8 +95,10 @@ class Reconciles:
                 live=result.live,
                 unreadable=result.unreadable,
                 known_namespaces=result.namespaces,
+                applied=AppliedManifests(self.before, {}),
             )
         )
+        self.before = (work,)
         recorded = record_intended(self.inventory, plan)
         self.outcomes = tuple(self.cluster.perform([o for o in plan if isinstance(o, Create | Update | Delete)]))
         self.inventory = settle_inventory(recorded, self.outcomes, plan)

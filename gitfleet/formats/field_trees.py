@@ -1,0 +1,77 @@
+"""Trees of fields as `metadata.managedFields` has them (FieldsV1): all of two, one without the other, and taking fields
+over from other managers.
+
+A tree maps `f:<field>`, `k:<keys of a list item>` or `v:<item of a set>` to the tree below; an empty tree is a leaf,
+and "." is the existence of a map or list item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from gitfleet.formats.json_values import JsonObject
+from gitfleet.formats.managed_fields import FIELD_MANAGER, is_own_apply, managed_entries
+
+FieldTree: TypeAlias = Mapping[str, Any]
+
+
+def union(one: FieldTree, other: FieldTree) -> FieldTree:
+    """All fields of both."""
+    if not one or not other:
+        return one or other
+    return {**one, **{key: union(one[key], below) if key in one else below for key, below in other.items()}}
+
+
+def minus(one: FieldTree, other: FieldTree, *, whole_items: bool = False) -> dict[str, Any]:
+    """The leaves of `one` that `other` does not have.
+
+    With `whole_items`, an item of which `other` has any part keeps existing, though existing is a leaf of its own.
+    """
+    out: dict[str, Any] = {}
+    for key, below in one.items():
+        if key not in other:
+            out[key] = below
+        elif below:
+            rest = minus(below, other[key], whole_items=whole_items)
+            if whole_items and other[key]:
+                rest.pop(".", None)
+            if rest:
+                out[key] = rest
+    return out
+
+
+def covers(tree: FieldTree, other: FieldTree) -> bool:
+    """Whether a tree has every field of another one, or a field that they are parts of."""
+    return all(
+        name == "." or (name in tree and (not tree[name] or covers(tree[name], below))) for name, below in other.items()
+    )
+
+
+def tree_of(entry: JsonObject) -> FieldTree:
+    """The fields of a managedFields entry; none where a server wrote anything else."""
+    found = entry.get("fieldsV1")
+    return found if isinstance(found, Mapping) else {}
+
+
+def taken_over(live_body: JsonObject, fields: FieldTree) -> list[JsonObject] | None:
+    """The managedFields under which gitfleet alone has applied `fields`, so that its next apply without them removes
+    them; None where that apply does so anyway. Entries in other versions of the kind stay as they are.
+
+    As kubectl moves fields from client-side to server-side apply (client-go, util/csaupgrade)."""
+    version = live_body.get("apiVersion")
+    own: JsonObject = {"manager": FIELD_MANAGER, "operation": "Apply", "apiVersion": version, "fieldsType": "FieldsV1"}
+    entries, changed = list[JsonObject](), False
+    for entry in managed_entries(live_body):
+        rest = tree = tree_of(entry)
+        if is_own_apply(entry):
+            own = entry
+            continue
+        if entry.get("apiVersion") == version:
+            rest = minus(tree, fields)
+        changed = changed or rest != tree
+        if rest or rest is tree:
+            entries.append(entry if rest == tree else {**entry, "fieldsV1": rest})
+    if not changed and covers(tree_of(own), fields):
+        return None
+    return [*entries, {**own, "fieldsV1": union(tree_of(own), fields)}]
