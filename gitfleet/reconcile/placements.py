@@ -286,5 +286,5 @@ def settle_placement(
     """The record after what was done; None when it was deleted and nothing of it is left."""
     bindings = rollout.retire_bindings(observe.observe_bindings(old, seen, now, failures), owners)
     if bindings is not old.bindings:
-        old = keep(old, status.with_conditions(replace(old, bindings=bindings), None, now))
+        old = status.with_conditions(replace(old, bindings=bindings), None, now)
     return old if old.placement.deleting is None or bindings else None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from functools import cached_property
 
 from gitfleet import approvals, rollout, works
@@ -258,7 +257,7 @@ def _plan(record: PlacementRecord, steps: Iterable[staged.RunStep]) -> RolloutPl
     every = tuple(steps)
     moves = tuple(move for step in every for move in step.moves)
     held = {held.cluster: held for step in every for held in step.held}
-    clocks = [step.clock for step in every if step.clock is not None and step.clock > timedelta(0)]
+    clocks = [step.clock for step in every if step.clock is not None]
     busy = {*held, *(move.cluster for move in moves)}
     return RolloutPlan(
         moves=moves,

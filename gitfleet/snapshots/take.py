@@ -110,7 +110,8 @@ def _waiting(selection: Selection | None, pinned: ResourceSnapshot, known: Seque
     if selection.error is not None:
         return "what it selects now cannot be used and"
     documents = _references(selection.manifests)
-    content = pinned.hash if documents == pinned.documents else _content_hash(map(strip, selection.manifests))
+    same = _is_unedited(documents, pinned)
+    content = pinned.hash if same else _content_hash(map(strip, selection.manifests))
     if content == pinned.hash:
         return ""
     newest = next((snapshot for snapshot in reversed(known) if snapshot.hash == content), None)
@@ -219,8 +220,7 @@ def _resource_snapshot(
     """A new snapshot, or None when the latest has the same content. Going back to old content is a change (D16)."""
     latest = existing[-1] if existing else None
     documents = _references(selected)
-    if latest is not None and latest.documents == documents and all(d.blob for d in documents):
-        # The same documents of the same blobs: nothing needs to be hashed.
+    if latest is not None and _is_unedited(documents, latest):
         return None
     manifests = tuple(strip(m) for m in selected)
     content = _content_hash(manifests)
@@ -236,6 +236,11 @@ def _resource_snapshot(
         documents=documents,
         manifests=manifests,
     )
+
+
+def _is_unedited(documents: tuple[DocumentRef, ...], snapshot: ResourceSnapshot) -> bool:
+    """Whether these are the snapshot's documents of the same blobs: then nothing needs to be hashed."""
+    return documents == snapshot.documents and all(document.blob for document in documents)
 
 
 def _references(selected: Iterable[Manifest]) -> tuple[DocumentRef, ...]:

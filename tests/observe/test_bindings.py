@@ -16,7 +16,17 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Create, Keep, Operation, Outcome, OutcomeCode, Refuse, RefuseCode, Update
+from gitfleet.model.operations import (
+    Create,
+    Keep,
+    KeepCode,
+    Operation,
+    Outcome,
+    OutcomeCode,
+    Refuse,
+    RefuseCode,
+    Update,
+)
 from gitfleet.model.works import Work
 from gitfleet.observe import ClusterSeen, observe_binding
 
@@ -478,3 +488,30 @@ def test_clusters_that_say_the_same_share_their_conditions() -> None:
     one, other = (observed(binding(cluster=name), work(CM, cluster=name), [kept(CM)], [], T1) for name in ("c1", "c2"))
     assert len(one.conditions) == 5
     assert [a is b for a, b in zip(one.conditions[1:], other.conditions[1:], strict=True)] == [True] * 4
+
+
+def test_what_is_handed_over_later_is_waited_for() -> None:
+    waits = kept(CM, code=KeepCode.HANDED_OVER_LATER, reason="placement other has it until then")
+    got = observed(binding(), work(CM), [waits], [], T1)
+    assert reported(got) == [*BEFORE, ("Applied", "Unknown", "ApplyInProgress")]
+    assert messages(got)[-1].endswith("ConfigMap/ns/cm is not applied: placement other has it until then")
+
+
+def test_what_is_to_be_updated_is_not_applied_yet_and_differences_that_are_left_are_reported() -> None:
+    """Though each of the objects is available as it is."""
+    update = Update(cluster="c1", placement=WEB, manifest=CM, live=live(CM), wave=1, reason="differs")
+    assert reported(observed(binding(), work(CM), [update], [], T1))[-1] == ("Applied", "False", "ApplyInProgress")
+    details = (("/data/a", "9", "1"),)
+    left = observed(binding(), work(CM), [kept(CM, details=details)], [], T1)
+    assert left.drifted == (DriftedObject(key=CM.key, details=details, observed=T1, first_observed=T1),)
+
+
+def test_a_placement_is_known_by_its_name_and_a_failure_that_lasts_changes_nothing() -> None:
+    """Whichever equal value names it."""
+    same = replace(WEB)
+    failed = done_by_cluster(replace(create(CM), placement=same), ok=False, code=OutcomeCode.INVALID)
+    got = observed(binding(), work(CM), [failed.operation], [failed], T1)
+    assert [one.reason for one in got.failed] == ["Invalid"]
+    assert observed(got, work(CM), [failed.operation], [failed], T1) is got
+    kept_there = replace(kept(CM), placement=same)
+    assert reported(observed(binding(), work(CM), [kept_there], [], T1))[-1][:2] == ("Available", "True")

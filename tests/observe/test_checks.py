@@ -12,11 +12,11 @@ from gitfleet.api.objects import GroupKind
 from gitfleet.formats.cel import read_expression
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import LiveObject, Verdict
-from gitfleet.observe import Seen, availability_of
-from gitfleet.observe.checks import Checks
+from gitfleet.observe import Seen, availability_of, observe_bindings
+from gitfleet.observe.checks import NO_CHECKS, Checks
 from gitfleet.observe.results import results_of
 from tests.observe.test_availability import A, N, U, body, ready
-from tests.observe.test_bindings import CM, create, done_by_cluster, kept, manifest, work
+from tests.observe.test_bindings import CM, T1, binding, create, done_by_cluster, kept, manifest, work
 from tests.observe.test_fleet import UP, record
 
 AVAILABLE, FAILED = "status.phase == 'Ready'", "status.phase in ['Error', 'Lost']"
@@ -131,6 +131,19 @@ def test_a_status_that_may_be_older_than_the_apply_does_not_count(
         (first,) = results_of(work(wanted), [create(wanted)], [applied], Failures(), checks)
         (next_one,) = results_of(work(wanted), [kept(wanted, live=live)], [], Failures(), checks)
         assert (first.verdict, next_one.verdict) == (after_apply, as_found)
+
+
+def test_what_has_no_check_is_available_as_soon_as_it_is_applied() -> None:
+    applied = done_by_cluster(create(CM))
+    (found,) = results_of(work(CM), [create(CM)], [applied], Failures(), check("example.com/Foo"))
+    assert found.verdict == Verdict(A)
+
+
+def test_bindings_are_judged_by_the_checks_of_the_fleet() -> None:
+    for checks, status in ((check("ConfigMap", failed="true"), "False"), (NO_CHECKS, "True")):
+        seen = Seen.of({"c1": (work(CM),)}, [kept(CM)], [], UP, checks)
+        (found,) = observe_bindings(record(binding()), seen, T1, Failures())
+        assert found.conditions[-1].status.value == status
 
 
 def test_another_check_is_another_observation() -> None:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
+from gitfleet.api.faults import Fault
+from gitfleet.api.fleet import FleetConfig, HealthCheck, ListedPlugin
+from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
+from gitfleet.api.pins import Pin
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.staged import StagedStrategy
+from gitfleet.api.strategies import DeletePropagation
+from gitfleet.api.values import NamespacedName
+from gitfleet.formats.cel import read_expression
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure, Subject, attempt
@@ -17,8 +26,18 @@ from gitfleet.model.operations import Delete, Operation
 from gitfleet.model.state import Damage, FleetState
 from gitfleet.model.works import Work
 from gitfleet.reconcile import Memo, decide, plan_operations, settle, withhold
-from tests.removals.fleets import CLUSTERS, SHOP, WEB, config_map, fleet, placed
+from gitfleet.reconcile.later_steps import when_rolled_out
+from tests.apply.test_plan_apply import live, owned
+from tests.reconcile.test_evictions import of as eviction
+from tests.reconcile.test_holds import failure
+from tests.reconcile.test_placements import LATER, MEMBERS, SPACE, Pass, begun, frozen, rolled_out, settled
+from tests.reconcile.test_runs import asked, known
+from tests.removals.fleets import CLUSTERS, SHOP, WEB, config_map, fleet, hold, of_cluster, placed
 from tests.rollout.builders import NOW
+from tests.schedule.fleets import NOW as PLUGIN_TIME
+from tests.schedule.test_plugins import Punctual
+from tests.works.builders import override, rule
+from tests.works.test_envelopes import DENYING, MADE_ENVELOPE, PLAIN
 
 A, S = config_map("a"), config_map("s", "shop")
 AFTER = fleet(placed(WEB, CLUSTERS, A), placed(SHOP, CLUSTERS, S))
@@ -113,3 +132,189 @@ def test_a_pass_over_nothing_decides_nothing() -> None:
     assert (decision.after, decision.works, decision.wake_at) == (inputs.before, {}, None)
     again, _ = decide(replace(inputs, now=NOW + timedelta(1)), memo)
     assert again.after == decision.after
+
+
+def observed(*clusters: str, **live: Any) -> dict[str, ClusterObservation]:
+    """What clusters answer that have nothing but this."""
+    return {
+        name: ClusterObservation(cluster=name, reachable=True, observed=NOW, live=live.get("live", {}))
+        for name in clusters
+    }
+
+
+def given(one: Pass, **more: Any) -> Inputs:
+    """What a pass reads."""
+    return Inputs(desired=one.wanted, before=one.before, **{"observations": {}, "now": NOW, **more})
+
+
+def test_a_decision_says_what_was_seen_and_what_stands_behind_it() -> None:
+    """The works that observations were compared with, what overrides take, and what they are now; nothing of what was
+    lost or left stands there for longer than a pass."""
+    deletes = override("gone", SPACE, rule(delete=True))
+    lost: dict[str, Any] = {
+        "left_behind": {"c9": (A.key,)},
+        "misplaced": frozenset({"c1"}),
+        "damage": Damage(unsure=frozenset({"c1"})),
+    }
+    started = settled().write(objects={"overrides": {deletes.override.key: deletes.override}})
+    owned = {name: {SPACE.key: InventoryEntry(key=SPACE.key, placement=WEB, uid="u")} for name in MEMBERS}
+    inputs = given(replace(started, before=replace(started.before, inventory=owned, **lost)))
+    decision, _ = decide(inputs, Memo())
+    works = {name: [work.placement for work in found] for name, found in decision.seen_works.items()}
+    assert works == {"c1": [WEB], "c2": [WEB]}
+    assert {one.cluster for one in decision.deletions} == {"c1", "c2"}
+    assert [one.override for one in decision.overrides] == [deletes.override]
+    assert (decision.after.left_behind, decision.after.misplaced, decision.after.damage) == ({}, frozenset(), Damage())
+    pinned = replace(started, wanted=replace(started.wanted, objects={**started.wanted.objects, **PINNED}))
+    assert decide(given(pinned), Memo())[0].after.unsaid == {WEB: {SPACE.key.identity, A.key.identity}}
+
+
+PINNED = {"pins": {"p": Pin(name="p", placement=WEB, snapshot=7)}}
+
+
+def test_the_plugins_that_are_installed_schedule() -> None:
+    config = FleetConfig(scheduler_plugins=(ListedPlugin(name="Punctual"),))
+    started = begun().write(objects={"fleetconfigs": {"fleet": config}})
+    for now, chosen in ((PLUGIN_TIME, 2), (PLUGIN_TIME + timedelta(1), 0)):
+        decision, _ = decide(given(started, now=now), Memo(), {"Punctual": lambda _: Punctual("c1")})
+        assert len(decision.after.placements[WEB].bindings) == chosen
+
+
+def test_a_time_that_is_to_come_counts_as_now() -> None:
+    """The clock jumped back: no condition changed later."""
+    conditions = settled().record().conditions
+    late = tuple(replace(one, last_transition_time=NOW + timedelta(hours=1)) for one in conditions)
+    decision, _ = decide(given(settled().with_record(conditions=late)), Memo())
+    assert {one.last_transition_time for one in decision.after.placements[WEB].conditions} == {NOW}
+
+
+def test_what_a_hold_keeps_is_wanted_still_and_notices_of_the_commit_stay() -> None:
+    """The cluster c2 is in no file any more."""
+    rests = settled().write(objects={"clusters": {"c1": MEMBERS["c1"]}})
+    kept, notice = hold("h", [of_cluster("c2")], "why"), Fault("fleet.yaml", 1, "StateFile/fleet.yaml", "", "is empty")
+    before = replace(rests.before, holds={"h": kept}, observed_commit="e", faults=(notice,))
+    decision, _ = decide(given(replace(rests, before=before)), Memo())
+    assert decision.after.clusters["c2"].deleting is None and list(decision.after.holds) == ["h"]
+    assert notice in decision.after.faults
+
+
+def test_an_eviction_that_a_freeze_holds_is_said() -> None:
+    objects = {"evictions": {"e": eviction("e", cluster="c1")}, **frozen()}
+    decision, _ = decide(given(settled().write(objects=objects)), Memo())
+    (said,) = decision.waiting
+    assert said.startswith("eviction e of web from c1 waits: frozen by")
+
+
+def test_what_cannot_be_rendered_or_run_is_noted_with_the_time() -> None:
+    """A placement whose snapshot is broken, and a run of a placement that there is not, beside a broken strategy."""
+    record = settled().record()
+    no_body: Any = None
+    broken = replace(record.resource_snapshots[-1], manifests=(no_body,))
+    rests = settled().with_record(resource_snapshots=(broken,))
+    every = [known(name, placement_name="gone") for name in ("early", "lost")]
+    before = replace(rests.before, runs={run.key: run for run in every})
+    no_stages: Any = None
+    strategy = StagedStrategy(key=NamespacedName("", "all"), stages=no_stages)
+    objects: dict[str, Any] = {"runs": {run.key: asked(run.key.name, placement_name="gone") for run in every}}
+    objects["strategies"] = {strategy.key: strategy}
+    decision, memo = decide(given(replace(rests, before=before).write(objects=objects)), Memo())
+    works = {f"Work web on cluster {name}" for name in MEMBERS}
+    assert {str(one.subject) for one in decision.failures} - works == {
+        "ClusterResourcePlacement web", "ClusterStagedUpdateRun lost"
+    }  # fmt: skip
+    scheduled = decision.after.placements[WEB].scheduled
+    assert scheduled is not None and (scheduled.reason, scheduled.last_transition_time) == ("InternalError", NOW)
+    assert [(fault.object, fault.path) for fault in decision.after.faults if "lost" in fault.object] == [
+        ("ClusterStagedUpdateRun/lost", "")
+    ]
+    decided, _, _ = plan_operations(decision, {}, memo)
+    assert set(decision.failures) <= set(decided.failures)
+
+
+def test_a_run_of_a_placement_that_there_is_not_ends() -> None:
+    lost = known("lost", placement_name="gone")
+    rests = settled().write(objects={"runs": {lost.key: asked("lost", placement_name="gone")}})
+    decision, _ = decide(given(replace(rests, before=replace(rests.before, runs={lost.key: lost}))), Memo())
+    assert "parent placement not found" in decision.after.runs[lost.key].status.conditions[-1].message
+
+
+def test_what_is_about_to_be_done_is_written_down_first() -> None:
+    """With what was observed again; a cluster that could not be decided says so."""
+    started = begun().then()
+    decision, memo = decide(given(started, observations=observed("c1", "c2")), Memo())
+    decision = replace(decision, failures=(failure(Subject("MemberCluster", "c2")),))
+    nothing = observed("c1", "c2", live={SPACE.key: None, A.key: None})
+    decided, operations, _ = plan_operations(decision, nothing, memo)
+    every = [(name, key) for name in ("c1", "c2") for key in (SPACE.key, A.key)]
+    assert {(one.cluster, one.key) for one in operations} == {*every}
+    assert {(name, key) for name, owned in decided.after.inventory.items() for key in owned} == {*every}
+    assert decided.inputs.observations == nothing and decided.observed_again == {"c1", "c2"}
+    assert [one.subject for one in decided.failures] == [Subject("MemberCluster", "c2")]
+    said = {c.reason: c.last_transition_time for c in decided.after.clusters["c2"].status.conditions}
+    assert said["InternalError"] == NOW
+
+
+def test_what_cannot_be_settled_stays_and_says_so() -> None:
+    """A placement with a broken binding; and a cluster that was to leave an hour ago lets go of what it has."""
+    no_binding: Any = None
+    broken = settled().with_record(bindings=(no_binding,))
+    inventory = {"c1": AFTER.inventory["c1"], "c2": AFTER.inventory["c2"]}
+    left = replace(MEMBERS["c2"], deleting=NOW - timedelta(days=30), delete_propagation_policy=DeletePropagation.DELETE)
+    after = replace(broken.before, inventory=inventory, clusters={**MEMBERS, "c2": left})
+    decision = Decision(inputs=given(broken, observations=observed("c1")), after=after)
+    state, failures = settle(replace(decision, observed_again=frozenset({"c1"})), (), (), LATER, Memo())
+    assert {one.subject for one in failures} == {Subject.of_placement(WEB)}
+    assert state.placements[WEB].bindings == (no_binding,) and sorted(state.inventory) == ["c1"]
+    said = {c.reason: c.last_transition_time for c in state.placements[WEB].conditions}
+    assert said["InternalError"] == LATER
+
+
+def test_what_the_fleet_may_not_have_overrides_may_not_add() -> None:
+    """Not in what was rendered before, nor in what is from now on, nor in what is to come."""
+    change = override("ro", PLAIN, rule(MADE_ENVELOPE), ns="web")
+    written = {"overrides": {change.override.key: change.override}}
+    for config, denied in ((FleetConfig(policy=DENYING), True), (FleetConfig(), False)):
+        started = rolled_out(payload=(SPACE, PLAIN)).write(objects={**written, "fleetconfigs": {"fleet": config}})
+        taken = started.shared().override_snapshots
+        started = started.then()
+        decision, memo = decide(given(replace(started, before=replace(started.before, overrides=taken))), Memo())
+        for works in (decision.seen_works, decision.works, when_rolled_out(decision, memo).works):
+            assert any("denied" in (work.error or "") for found in works.values() for work in found) is denied
+
+
+def test_the_health_checks_of_the_fleet_judge_what_was_seen() -> None:
+    """Before a decision, and once it was performed."""
+    failed = HealthCheck(group="", kind="ConfigMap", failed=read_expression("data.a == 'x'"))
+    for checks, available in (((failed,), "False"), ((), "True")):
+        config = FleetConfig(health_checks=checks)
+        rests = settled().write(objects={"fleetconfigs": {"fleet": config}})
+        works = decide(given(rests), Memo())[0].works
+        there = {m.key: (m, live(m, data={"a": "x"})) for work in works["c1"] for m in work.manifests}
+        before = replace(rests.before, inventory={"c1": {key: owned(*both) for key, both in there.items()}})
+        seen = observed("c1", live={key: one for key, (_, one) in there.items()})
+        inputs = given(replace(rests, before=before), observations=seen)
+        decision, memo = decide(inputs, Memo())
+        decided, operations, memo = plan_operations(decision, {}, memo)
+        state, _ = settle(replace(decided, observed_again=frozenset({"c1"})), operations, (), LATER, memo)
+        for found in (decision.after, state):
+            assert found.placements[WEB].bindings[0].conditions[-1].status.value == available
+
+
+def test_what_cannot_be_planned_is_noted() -> None:
+    no_body: Any = None
+    decision, memo = decide(given(begun().then(), observations=observed("c1", "c2")), Memo())
+    odd = observed("c1", live={SPACE.key: LiveObject(SPACE.key, no_body), A.key: None})
+    decided, _, _ = plan_operations(decision, odd, memo)
+    assert decision.failures == () and {one.subject.cluster for one in decided.failures} == {"c1"}
+
+
+def test_a_new_name_that_could_not_be_published_is_none_yet() -> None:
+    """What the old name had on the clusters is done under it; the other placement goes on."""
+    old = PlacementKey("", "old")
+    was = fleet(placed(old, CLUSTERS, A), placed(SHOP, CLUSTERS, S))
+    renamed = replace(DECISION, inputs=replace(DECISION.inputs, renamed={WEB: old}))
+    held_back, operations = withhold(
+        renamed, DONE, replace(AFTER, placements=was.placements, inventory=was.inventory), ()
+    )
+    assert [(one.cluster, one.placement) for one in operations] == [("c1", SHOP), ("c2", SHOP)]
+    assert held_back.after.placements == was.placements

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from gitfleet.api.objects import Manifest, Origin
 from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
 from gitfleet.errors import GiveUp
+from gitfleet.model.approvals import ApprovalCommit, ApprovalFacts
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure, Subject, attempt
@@ -38,6 +40,7 @@ from tests.removals.fleets import (
 )
 from tests.rollout.builders import NOW
 from tests.state.builders import condition
+from tests.works.builders import override, rule
 
 A, B, C = config_map("a"), config_map("b"), config_map("c")
 SHOPS = placed(SHOP, CLUSTERS, config_map("s", "shop"))
@@ -155,6 +158,25 @@ def test_what_overrides_newly_delete_is_asked_about_until_it_is_kept() -> None:
     assert ids(decision.after.holds.values()) == [["a", "a", "b", "b", "c", "c"]]
 
 
+def test_what_an_override_takes_besides_counts_once() -> None:
+    """Another placement selects an object that leaves, but where an override takes it from that one."""
+    both = placed(SHOP, CLUSTERS, config_map("s", "shop"), B)
+    given = inputs(before=replace(fleet(placed(WEB, CLUSTERS, A, B, C), both), observed_commit="c"))
+    takes = override("gone", B, rule(delete=True), ns="web")
+
+    def decide(kept: Kept) -> tuple[Decision, int, Kept]:
+        decision, count, kept = leaving(given, [], A)(kept)
+        return replace(decision, overrides=(takes,)), count, kept
+
+    for deciding, objects in ((leaving(given, [], A), 2), (decide, 4)):
+        (one,) = decide_with_holds(given, deciding)[0].after.holds.values()
+        assert one.objects == objects
+    alone = placed(SHOP, CLUSTERS, config_map("s", "shop"), B, C)
+    given = inputs(before=replace(fleet(placed(WEB, CLUSTERS, A, B, C), alone), observed_commit="c"))
+    assert decide_with_holds(given, leaving(given, [], A))[0].after.holds == {}, "nothing is lost"
+    assert ids(decide_with_holds(given, decide)[0].after.holds.values()) == [["b"]]
+
+
 def test_what_goes_in_spite_of_a_hold_ends_the_pass() -> None:
     given = inputs(held(B))
     with pytest.raises(GiveUp, match=r"^the removal of .* is held and would happen all the same$"):
@@ -225,6 +247,13 @@ def test_an_answer_to_no_hold_and_one_that_does_not_count_are_said() -> None:
     decision, _ = decide_with_holds(given, leaving(given, [], A))
     assert ids(decision.after.holds.values()) == [["b", "c"]]
     assert [(f.path, f.severity) for f in decision.after.faults] == [("approvals/h.yaml", Severity.WARNING)]
+    merged = ApprovalCommit(id="c", author="a@x", committer="a@x", at=NOW - timedelta(hours=2))
+    for hours, waits in ((1, True), (3, False)):
+        facts = ApprovalFacts(commits=(merged,), policy=ApprovalPolicy(expires_after=hours * 3600))
+        given = inputs(held(B, C), answers="True", approvals={NamespacedName("", "h"): facts})
+        decision, _ = decide_with_holds(given, leaving(given, [], A))
+        (left,) = decision.after.holds.values()
+        assert (left.answer is None) is waits
     stray = inputs(answers="True")
     decision, _ = decide_with_holds(stray, leaving(stray, [], A, B, C))
     assert decision.after.holds is stray.before.holds

@@ -25,8 +25,9 @@ from gitfleet.api.overrides import JsonPatch, Override
 from gitfleet.api.pins import Pin
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType, ResourceSelector
 from gitfleet.api.quarantines import Quarantine
-from gitfleet.api.staged import DisruptionBudget
+from gitfleet.api.staged import DisruptionBudget, StagedStrategy
 from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
+from gitfleet.api.values import NamespacedName
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures, Subject
@@ -46,6 +47,7 @@ from tests.reconcile.test_holds import failure
 from tests.reconcile.test_runs import asked, known
 from tests.removals.fleets import SHOP, WEB, config_map
 from tests.rollout.builders import NOW
+from tests.rollout.run_trials import stage
 from tests.schedule import fleets
 from tests.schedule.test_plugins import Punctual, profile_with
 from tests.state import builders
@@ -218,6 +220,18 @@ def test_a_placement_is_decided_again_only_where_something_changed_for_it(
     assert list(found.decided) == [WEB]
 
 
+def test_one_of_which_it_cannot_be_said_whether_anything_changed_is_decided_again() -> None:
+    """And fails, by itself."""
+    no_binding: Any = None
+    rests, failures = settled(), Failures()
+    record = replace(rests.record(), bindings=(no_binding,))
+    known = replace(rests.memo.decided[WEB], record=record)
+    memo = replace(rests.memo, decided={WEB: known})
+    broken = replace(rests, memo=memo, before=replace(rests.before, placements={WEB: record}))
+    assert broken.decide(failures).decided[WEB].record is record
+    assert [one.subject for one in failures.found] == [Subject.of_placement(WEB)]
+
+
 def test_what_moves_or_waits_is_decided_again() -> None:
     """A rollout that is under way, a run, an eviction, and a placement that leaves."""
     first = begun().then()
@@ -336,10 +350,50 @@ def test_a_placement_that_is_scheduled_anew_keeps_what_is_held() -> None:
     with_b, three = rolled_out(payload=(SPACE, A, B)), builders.cluster("c3")
     kept = Kept(objects={WEB: frozenset({B.key.identity})}, clusters=frozenset({"c1", "c3"}))
     grown = with_b.write(payload=(SPACE, A)).with_clusters(c3=three)
-    found = grown.decide(kept=kept).decided[WEB]
-    assert found.objects == kept.objects[WEB]
+    failures = Failures()
+    found = grown.decide(failures, kept=kept).decided[WEB]
+    assert found.objects == kept.objects[WEB] and not failures.found
     assert [b.cluster for b in found.record.bindings] == ["c1", "c2"]
     assert [b.cluster for b in grown.decide().decided[WEB].record.bindings] == ["c1", "c2", "c3"]
+
+
+def test_what_was_scheduled_is_scheduled_once() -> None:
+    first = begun().then()
+    assert first.then().record().schedule_key == first.record().schedule_key != ""
+
+
+def test_snapshots_that_a_pin_or_a_run_names_stay_beyond_the_limit() -> None:
+    """Of four contents one is kept, and the one that is named."""
+    few, run = place(revision_history_limit=1, strategy=EXTERNAL), known("go", resource_snapshot_index="0")
+    given = begun(few, payload=(SPACE,)).then()
+    digest = given.record().resource_snapshots[0].hash
+    pinned = {"pins": {WEB: Pin(name="p", placement=WEB, snapshot=0, digest=digest)}}
+    running = replace(given.before, runs={run.key: run})
+    for before, objects, more, left in (
+        (given.before, {}, {}, [2]),
+        (given.before, {}, pinned, [0, 2]),
+        (running, {"runs": {run.key: asked("go", resource_snapshot_index="0")}}, {}, [0, 2]),
+    ):
+        grown = replace(given, before=before)
+        for payload in ((SPACE, A), (SPACE, A, B)):
+            grown = grown.write(payload=payload, objects=objects).then(**more)
+        assert [one.index for one in grown.record().resource_snapshots] == left
+
+
+def test_what_an_override_sees_of_a_cluster_is_kept_in_the_binding() -> None:
+    east = override("east", SPACE, rule(JsonPatch("add", "/metadata/labels", {"tier": "east"}), region="eu"))
+    labelled = settled().with_clusters(c1=replace(MEMBERS["c1"], labels={"region": "eu"}))
+    found = labelled.write(objects={"overrides": {east.override.key: east.override}}).then()
+    assert [(b.cluster_resource_overrides, b.override_labels) for b in found.record().bindings] == [
+        ((east.reference,), (("region", "eu"),)), ((), ())
+    ]  # fmt: skip
+
+
+def test_what_is_held_of_a_selection_that_cannot_be_used_stays_held() -> None:
+    bad = LabelSelector({}, (LabelRequirement("tier", "Like"),))
+    selectors = (ResourceSelector(group="", version="v1", kind="Namespace", label_selector=bad),)
+    wrong = settled().write(objects={"placements": {WEB: place(selectors=selectors)}})
+    assert wrong.decide(kept=held(objects=[IDENTITY])).decided[WEB].objects == {IDENTITY}
 
 
 def test_a_removal_that_nothing_asks_for_is_taken_back_and_one_of_a_leaving_cluster_begins() -> None:
@@ -479,6 +533,27 @@ def test_an_external_placement_is_moved_by_its_runs_alone() -> None:
     assert found.plan is not None and found.plan.waiting == () and found.runs is not None
     (last,) = (one.status.conditions[-1] for one in found.runs.runs)
     assert "referenced updateStrategy not found" in last.message
+    written = StagedStrategy(key=NamespacedName("", "all"), stages=(stage(),))
+    objects = {"runs": {run.key: asked("go")}, "strategies": {written.key: written}}
+    begins = waits.write(objects=objects).with_clusters(c2=replace(MEMBERS["c2"], deleting=NOW)).decide().decided[WEB]
+    assert begins.runs is not None
+    assert [c.cluster for c in begins.runs.runs[0].status.stages[0].clusters] == ["c1"], "c2 leaves"
+    only_c1 = {**objects, "placements": {WEB: place(strategy=EXTERNAL, policy=ONE)}}
+    begins = waits.write(objects=only_c1).decide().decided[WEB]
+    assert states(begins.record) == [("c1", "Bound", False), ("c2", "Unscheduled", True)]
+    assert begins.runs is not None and begins.runs.runs[0].status.deletion is not None
+    assert [c.cluster for c in begins.runs.runs[0].status.deletion.clusters] == ["c2"]
+    assert begins.plan is not None and begins.plan.bindings == begins.record.bindings, (
+        "the run knows that c2 is given up"
+    )
+    quarantined = Quarantine(name="q", placement=WEB, digest=rests.record().resource_snapshots[-1].hash, reason="burns")
+    bad_one = waits.write(objects=objects).decide(quarantines={WEB: {quarantined.digest: quarantined}}).decided[WEB]
+    assert bad_one.runs is not None and "burns" in bad_one.runs.runs[0].status.conditions[-1].message
+    gone = place(strategy=EXTERNAL, deleting=NOW)
+    for more, left in ((frozen(), [False, False]), ({}, [True, False])):
+        leaving = waits.with_binding(0, state=BindingState.BOUND).with_binding(1, state=BindingState.BOUND)
+        after = leaving.write(objects={**objects, "placements": {WEB: gone}, **more}).decide().decided[WEB]
+        assert [ends for _, _, ends in states(after.record)] == left
 
 
 def test_an_eviction_takes_a_placement_off_a_cluster_and_waits_for_a_freeze() -> None:
@@ -509,6 +584,17 @@ def test_a_placement_that_leaves_stays_where_another_one_takes_over() -> None:
     assert [(one.cluster, one.awaits) for one in plan(found).held] == [("c1", SHOP), ("c2", SHOP)]
     alone = both.write(objects={"placements": {WEB: place(deleting=NOW)}}).decide()
     assert [gone for _, _, gone in states(alone.decided[WEB].record)] == [True, False]
+    has_all = replace(rolled_out(place(SHOP)).record(SHOP), placement=place(SHOP))
+    pinned = replace(
+        has_all,
+        resource_snapshots=(replace(has_all.resource_snapshots[-1], documents=(), manifests=()),),
+        conditions=(*has_all.conditions, builders.condition("ClusterResourcePlacementPinned", "False", "x")),
+    )
+    taken = both.write(objects={"placements": {WEB: place(deleting=NOW), SHOP: place(SHOP)}})
+    wrong = Pin(name="p", placement=SHOP, snapshot=7)
+    before = replace(taken.before, placements={**taken.before.placements, SHOP: pinned})
+    waits = replace(taken, before=before).decide(pins={SHOP: wrong})
+    assert [(one.cluster, one.awaits) for one in plan(waits).held] == [("c1", SHOP), ("c2", SHOP)], "a pin keeps less"
     still = leaving.write(objects=frozen()).decide()
     assert all("frozen by" in one.reason for one in plan(still).held), "the end of a freeze is known"
 
@@ -599,6 +685,13 @@ def test_what_is_selected_and_in_no_snapshot_is_said() -> None:
         assert unsaid_selections({WEB: pinned}, wrong, Failures()) == {WEB: selected}
     gone = rests.write(objects={"placements": {}}).shared()
     assert unsaid_selections({WEB: pinned}, gone, Failures()) == {}
+    late = place(selectors=(replace(SELECTS_WEB[0], name="other"),))
+    later = rests.write(payload=(SPACE, A, OTHER)).shared()
+    waiting = replace(later, inputs=replace(later.inputs, waiting={WEB: late}))
+    for record, selected in ((rests.record(), frozenset()), (pinned, every)):
+        assert unsaid_selections({WEB: record}, waiting, Failures()) == {WEB: selected | {OTHER.key.identity}}
+    shop = replace(waiting, inputs=replace(later.inputs, waiting={SHOP: late}))
+    assert unsaid_selections({WEB: rests.record()}, shop, Failures()) == {}
 
 
 def test_a_selection_that_cannot_be_read_is_empty_and_noted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -608,8 +701,12 @@ def test_a_selection_that_cannot_be_read_is_empty_and_noted(monkeypatch: pytest.
         raise ValueError("no")
 
     monkeypatch.setattr("gitfleet.reconcile.unsaid.snapshots.select", breaks)
-    assert unsaid_selections({WEB: rests.record()}, rests.shared(), failures) == {WEB: frozenset()}
+    shared = rests.shared()
+    assert unsaid_selections({WEB: rests.record()}, shared, failures) == {WEB: frozenset()}
     assert len(failures.found) == 2
+    late, failures = replace(shared, inputs=replace(shared.inputs, waiting={WEB: PLACEMENT})), Failures()
+    assert unsaid_selections({WEB: rests.record()}, late, failures) == {WEB: frozenset()}
+    assert [one.subject for one in failures.found] == [Subject.of_placement(WEB)]
 
 
 def test_what_placements_share_is_what_their_runs_see() -> None:
@@ -670,9 +767,13 @@ def test_what_cannot_be_prepared_is_noted_and_the_rest_is() -> None:
     rests = settled().write(objects={"overrides": {FRONT.override.key: unusable}})
     before = replace(rests.before, overrides={FRONT.override.key: (FRONT,)})
     inputs = Inputs(desired=rests.wanted, before=before, observations={}, now=NOW)
+    no_body: Any = None
+    inputs = replace(inputs, desired=replace(rests.wanted, payload=(SPACE, replace(A, body=no_body))))
     failures = Failures()
     made = prepare(inputs, {**MEMBERS, "c1": broken}, rests.shared().profile, {}, SharedMemo(), failures)
-    assert {str(one.subject) for one in failures.found} == {"MemberCluster c1", "ClusterResourceOverride front"}
+    assert {str(one.subject) for one in failures.found} == {
+        "MemberCluster c1", "ClusterResourceOverride front", "ConfigMap web/a"
+    }  # fmt: skip
     assert [one.verdict for one in made.index.eligibilities] == ["health-unknown", "eligible"]
     assert made.every_override == (FRONT,)
 

@@ -15,7 +15,7 @@ from gitfleet.api.values import NamespacedName
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
-from gitfleet.reconcile.quarantines import in_force, recorded, with_quarantines
+from gitfleet.reconcile.quarantines import in_force, left_by, recorded, with_quarantines
 from gitfleet.rollout.staged import advance_run
 from tests.rollout.builders import NOW
 from tests.rollout.run_trials import begun, had, record, stage
@@ -68,6 +68,7 @@ RUN = of_run()
         (wanted(), named(kept(A)), {}),
         (wanted(holds_removals=True), named(kept(A)), named(kept(A))),
         (wanted(B, holds_removals=True), named(kept(A)), named(kept(A), kept(B))),
+        (wanted(replace(LIFTS, name="z"), holds_removals=True), named(kept(A)), named(kept(A))),
         (wanted(LIFTS), {}, {}),
         (wanted(LIFTS), named(kept(A)), {}),
         (wanted(), named(RUN), named(RUN)),
@@ -123,3 +124,5 @@ def test_a_run_that_begins_to_roll_back_quarantines_its_content_once() -> None:
     already = Inputs(desired=wanted(), before=FleetState(quarantines=named(RUN)), observations={}, now=NOW)
     state = FleetState(runs={back.key: back}, placements=HERE)
     assert with_quarantines(state, already).quarantines == named(RUN), "what is known goes before"
+    untold = replace(back, status=replace(back.status, conditions=()))
+    assert left_by(untold, HERE[WEB], NOW) == replace(mine, reason="run go: ")

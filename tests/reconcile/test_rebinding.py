@@ -12,7 +12,7 @@ from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest
-from gitfleet.api.overrides import JsonPatch
+from gitfleet.api.overrides import JsonPatch, OverridePlacement
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.api.strategies import ApplyStrategy, RolloutStrategy, WhenToApply
 from gitfleet.model.state import Inventory, PlacementRecord
@@ -133,3 +133,24 @@ def test_a_choice_that_cannot_be_made_is_none() -> None:
     assert bindings(applied(to(1)), known=known) == [to(1)]
     (found,) = bindings({}, known=known)
     assert found.cluster_resource_overrides in ((), (wrong.reference,))
+    no_body: Any = None
+    broken = replace(NEW, index=2, manifests=(replace(NAMESPACE, body=no_body),))
+    older = replace(RECORD, resource_snapshots=(OLD, NEW, broken))
+    assert bindings(applied(to(1, S, E)), record=older) == [to(1, S, E)], "a snapshot that breaks is passed over"
+
+
+def test_of_several_snapshots_of_an_override_that_give_the_same_the_newest_counts() -> None:
+    third = changing("front", "c", index=2)
+    same = replace(FIRST, index=1)
+    every = {FIRST.override.key: (FIRST, same, third)}
+    known = KnownOverrides.of(every, [third])
+    (found,) = bindings(applied(to(1, F)), known=known)
+    assert found == to(1, same.reference)
+
+
+def test_an_override_of_another_placement_concerns_none() -> None:
+    others = replace(FIRST, override=replace(FIRST.override, placement=OverridePlacement("shop")))
+    mine = replace(FIRST, override=replace(FIRST.override, placement=OverridePlacement("web")))
+    for one, references in ((others, ()), (mine, (F,))):
+        known = KnownOverrides.of({one.override.key: (one,)}, [one])
+        assert bindings({}, known=known)[0].cluster_resource_overrides == references

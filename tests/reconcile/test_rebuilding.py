@@ -114,6 +114,12 @@ def test_what_belongs_to_nobody_is_released() -> None:
     damage = Damage(notices=notices, rebuilt=frozenset({"c2", "c9"}))
     assert whole(found) == whole(replace(READ, inventory=inventory, damage=damage))
     assert rebuild(read, wanted(holds_removals=True), NOW) is read
+    first = replace(read, inventory={"c0": owned, "c1": {**READ.inventory["c1"], B.key: owned[B.key]}})
+    found = rebuild(first, wanted(), NOW)
+    assert [one.message[:9] for one in found.damage.notices] == ["2 objects", "1 object "]
+    assert {name: list(kept) for name, kept in found.inventory.items() if name != "c2"} == {
+        "c1": [key for key in READ.inventory["c1"] if key != B.key]
+    }
 
 
 def test_a_lost_placement_is_as_the_commit_has_it() -> None:
@@ -253,6 +259,25 @@ def test_what_another_placement_has_is_not_taken_and_what_is_only_compared_is_no
     read = with_web(LOST_C2, web(placement=placement, bindings=reports))
     found = rebuild(replace(read, damage=lost("inventory/c2/all.yaml")), wanted(), NOW)
     assert found.inventory == {"c1": READ.inventory["c1"]}
+
+
+def test_of_two_placements_with_one_object_the_first_has_it_and_one_that_only_compares_stops_no_other() -> None:
+    """In the order of their names: shop, that reports, and web, then another one that selects what web has."""
+    only = ApplyStrategy(type=ApplyStrategyType.REPORT_DIFF)
+    zoo = PlacementKey("", "zoo")
+    shop, late = placed(SHOP, ("c2",), config_map("s", "shop")), placed(zoo, ("c2",), A, config_map("z", "zoo"))
+    reports = replace(shop, bindings=tuple(replace(b, apply_strategy=only) for b in shop.bindings))
+    read = replace(fleet(reports, web(), late), inventory={})
+    desired = replace(wanted(), objects={**wanted().objects, "placements": {}})
+    found = rebuild(replace(read, damage=lost("inventory/c2/all.yaml")), desired, NOW).inventory["c2"]
+    assert [(key.name, entry.placement) for key, entry in found.items()] == [("a", WEB), ("b", WEB), ("z", zoo)]
+
+
+def test_what_cannot_be_rendered_is_not_owned() -> None:
+    no_body: Any = None
+    broken = web(resource_snapshots=(replace(web().resource_snapshots[0], manifests=(no_body,)),))
+    read = replace(with_web(LOST_C2, broken), damage=lost("inventory/c2/all.yaml"))
+    assert rebuild(read, wanted(), NOW).inventory == {"c1": READ.inventory["c1"]}
 
 
 def test_lost_bindings_are_made_anew_where_something_is_owned() -> None:

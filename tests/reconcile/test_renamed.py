@@ -281,9 +281,10 @@ def test_a_placement_keeps_its_name_while_something_names_it(more: dict[str, Any
     given = inputs([ONE, TWO], [new, TWO], state, **more)
     found = renamed(given)
     if not why:
-        assert (found.renamed, found.desired) == ({NEW: WEB}, given.desired)
+        assert (found.renamed, found.desired, found.waiting) == ({NEW: WEB}, given.desired, {})
         return
     assert found.renamed == {} and found.before is given.before
+    assert found.waiting == {WEB: new}
     assert found.desired.placements == {WEB: given.before.placements[WEB].placement, SHOP: TWO}
     (fault,) = found.desired.faults
     assert (fault.path, fault.line) == ("placements/new.yaml", 7)

@@ -62,6 +62,8 @@ def changes(run: RunRecord, of: PlacementRecord | None, wanted: Desired, *others
         (has(*named(2, 1)), "3", [], "c1", (1, 2, 3)),
         (has(*named(3)), "3", [], "", (0, 1, 2, 3)),
         (has(*named(2, 3)), "3", [], "c2", (2, 3)),
+        (has(*named(0, 1, 2, 3)), "3", [], "c0", (0, 1, 2, 3)),
+        (has(*named(3)), "3", [ended("True", 3)], "c3", (3,)),
         (has(*named(3)), "2", [], "", (0, 1, 2)),
         (has(None), "3", [], "", (0, 1, 2, 3)),
         (has(*named(1, 9)), "3", [], "", (0, 1, 2, 3)),
@@ -136,6 +138,7 @@ def test_the_overrides_that_a_run_pinned_are_its_own_files() -> None:
     [
         (["b.yaml", "a.yaml", "b.yaml"], ("a.yaml", "b.yaml")),
         (["k/out.yaml*"], ("base/x.yaml", "k/kustomization.yaml")),
+        (["k/web/out.yaml*"], ("k/web/kustomization.yaml",)),
         (["k/out.yaml*", "a.yaml"], ("a.yaml", "base/x.yaml", "k/kustomization.yaml")),
         (["other/out.yaml*", "a.yaml"], ()),
         (["d/e/\\303\\244.yaml", "a.yaml"], ("a.yaml", "d/e")),
@@ -147,6 +150,8 @@ def test_the_overrides_that_a_run_pinned_are_its_own_files() -> None:
     ],
 )
 def test_the_files_as_git_is_asked_for_them(documents: list[str], paths: tuple[str, ...]) -> None:
-    wanted = Desired(commit="d", sources={"k": ("k/kustomization.yaml", "base/x.yaml")})
+    wanted = Desired(
+        commit="d", sources={"k": ("k/kustomization.yaml", "base/x.yaml"), "k/web": ("k/web/kustomization.yaml",)}
+    )
     of = replace(has(None), resource_snapshots=(taken(0, *documents),))
     assert changes(known("a"), of, wanted)[0].paths == paths

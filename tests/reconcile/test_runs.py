@@ -13,6 +13,8 @@ from gitfleet.api.bindings import BindingState
 from gitfleet.api.clusters import AgentStatus
 from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.faults import Fault
+from gitfleet.api.fleet import ApprovalPolicy
+from gitfleet.api.holds import Hold
 from gitfleet.api.objects import Origin
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.quarantines import Quarantine
@@ -20,7 +22,8 @@ from gitfleet.api.runs import ASKED_AT, ApprovalRequest, RunRecord
 from gitfleet.api.staged import Approval, Stage, StagedRun, StagedStrategy
 from gitfleet.api.values import NamespacedName
 from gitfleet.approvals import judge, unasked
-from gitfleet.model.approvals import Change
+from gitfleet.approvals import wrong_approvals as wrong_answers
+from gitfleet.model.approvals import ApprovalCommit, ApprovalFacts, Change
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures
@@ -29,6 +32,7 @@ from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.reconcile.run_approvals import answers_to, asked_of_people, uncounted, wrong_approvals
 from gitfleet.reconcile.runs import Advanced, Beside, Runs, advance, runs_of, with_runs
 from gitfleet.rollout import staged
+from gitfleet.works import Unwritten
 from tests.rollout.builders import NOW, condition, scheduled
 from tests.rollout.run_trials import APPROVAL, begun, frozen, had, record, stage, trial
 from tests.works.builders import NAMESPACE, override, rule, snapshot
@@ -225,6 +229,14 @@ def test_runs_advance_one_after_the_other_and_see_those_before_them() -> None:
     after = advance(WEB, record(scheduled("a")), SCHEDULED, shared, Failures())
     assert "run `one` of the same placement is unfinished" in told(after.runs[1])
     assert after.plan is not None and after.plan.up_to_date == ()
+    under_way = replace(begun(*ALL, bindings=had("ab")).step.run, key=NamespacedName("", "mid"))
+    later = fresh("three", strategy_name="more")
+    desired = commit(asked("one", strategy_name="more"), asked("mid"), asked("three", strategy_name="more"), more=more)
+    shared = beside(desired, known("one", strategy_name="more"), replace(under_way, created=NOW), later)
+    after = advance(WEB, record(scheduled("a")), SCHEDULED, shared, Failures())
+    assert [run.key.name for run in after.runs] == ["one", "mid", "three"]
+    assert "run `mid` of the same placement is unfinished" in told(after.runs[0]), "one that comes later counts, too"
+    assert after.runs[1].finished and told(after.runs[2]) == "UpdateRunStarted", "one that has just ended does not"
 
 
 def test_what_waits_and_what_asks_is_in_the_plan() -> None:
@@ -279,6 +291,7 @@ def test_a_run_sees_the_approvals_of_runs_that_were_there_before() -> None:
     for other, refused in (
         (going, True),
         (replace(going, created=NOW + timedelta(1)), True),
+        (replace(going, strategy_name="changed"), True),
         (known("x"), True),
         (replace(known("x"), created=NOW + timedelta(1)), False),
         (replace(known("x"), status=OVER.status), False),
@@ -287,14 +300,10 @@ def test_a_run_sees_the_approvals_of_runs_that_were_there_before() -> None:
     ):
         mine = fresh("x-after", placement_name="web")
         desired = commit(asked("x-after"), asked(other.key.name, other.key.namespace), all=gates)
-        shared = beside(desired, mine, replace(other, placement_name="shop"))
-        shared = replace(
-            shared,
-            runs=Runs(
-                records={run.key: run for run in (mine, replace(other, placement_name="shop"))},
-                states={mine.key: "Run", other.key: "Run"},
-            ),
-        )
+        every = (mine, replace(other, placement_name="shop"), known("y", placement_name="shop"))
+        shared = beside(desired, *every)
+        runs = Runs(records={run.key: run for run in every}, states={run.key: "Run" for run in every})
+        shared = replace(shared, runs=runs)
         after = advance(WEB, record(scheduled("a")), SCHEDULED, shared, Failures())
         assert ("would answer run `x` too" in told(after.runs[0])) is refused, other
 
@@ -326,6 +335,7 @@ def test_what_one_run_takes_back_is_quarantined_for_the_others_in_the_same_pass(
         after = advance(WEB, of, SCHEDULED, given, Failures())
         assert [run.key.name for run in after.runs] == ["one", "two", "late"]
         assert [run.fell_back for run in after.runs] == [True, True, False]
+        assert "quarantined" not in "".join(map(str, after.runs[:2])), "they say why they went back themselves"
         assert ("snapshot 1" in told(after.runs[2])) is refused, told(after.runs[2])
         assert after.record is not None and after.record.bindings
     first, late = (runs.records[known(name).key] for name in ("one", "late"))
@@ -381,8 +391,13 @@ def test_what_a_run_sees_beside_its_record() -> None:
         first = run.status.stages[0].clusters[0]
         assert (staged.cluster_phase(first) is staged.ClusterPhase.UPDATED) is done
     gates = commit(asked("one"), all=(stage(before_tasks=(APPROVAL,)),))
-    (request,) = plan_of(both, gates, known("one"))[2].requests.values()
+    waiting, _, after = plan_of(both, gates, known("one"))
+    (request,) = after.requests.values()
     assert request.annotations[ASKED_AT] == "c0ffee"
+    given = replace(inputs(gates, waiting, requests=(request,)), now=NOW + timedelta(1))
+    seen = replace(beside(gates, waiting), inputs=given, runs=runs_of(given))
+    again = advance(WEB, both, SCHEDULED, seen, Failures())
+    assert again.requests == {request.key: request}, "it is asked once"
     east = {**members, "a": replace(members["a"], labels={"region": "eu"})}
     documents = snapshot(NAMESPACE).documents
     every = tuple(replace(s, documents=documents, manifests=(NAMESPACE,)) for s in both.resource_snapshots)
@@ -394,6 +409,49 @@ def test_what_a_run_sees_beside_its_record() -> None:
         bound_to = after.record.bindings[0]
         assert bound_to.cluster_resource_overrides == references
         assert bound_to.override_labels == ((("region", "eu"),) if references else ())
+
+
+def test_a_run_takes_the_overrides_of_the_snapshot_that_it_rolls_out() -> None:
+    """Of which it alone has what the override is for; but not what a hold keeps from being deleted."""
+    documents = snapshot(NAMESPACE).documents
+    of = record(*had("a"))
+    first, second = of.resource_snapshots
+    of = replace(of, resource_snapshots=(replace(first, documents=documents, manifests=(NAMESPACE,)), second))
+    everywhere = override("front", NAMESPACE, rule())
+    for index, references in (("0", ("front-0",)), ("1", ())):
+        desired = commit(asked("one", resource_snapshot_index=index), all=ALL)
+        run, _, _ = plan_of(of, desired, known("one", resource_snapshot_index=index), overrides=(everywhere,))
+        assert run.status.stages[0].clusters[0].cluster_resource_overrides == references
+    deletes, desired = override("gone", NAMESPACE, rule(delete=True)), commit(asked("one"), all=ALL)
+    of = replace(of, resource_snapshots=(first, replace(second, documents=documents, manifests=(NAMESPACE,))))
+    kept = frozenset({NAMESPACE.key.identity})
+    for more, references in (
+        ({}, ("gone-0",)),
+        ({"held": {"a": kept}}, ()),
+        ({"unwritten": Unwritten(kept, (deletes,))}, ()),
+    ):
+        run, _, _ = plan_of(of, desired, known("one"), overrides=(deletes,), every_override=(deletes,), **more)
+        assert run.status.stages[0].clusters[0].cluster_resource_overrides == references
+
+
+def test_a_run_that_rolls_back_gives_the_overrides_that_there_were_with_their_labels() -> None:
+    seen, _ = two_runs()
+    bindings = tuple(replace(b, cluster_resource_overrides=("front-0",)) for b in had("ab"))
+    first = begun(STUCK, bindings=bindings)
+    first.observe("b", "Available")
+    mine = replace(first.step.run, key=known("one").key)
+    runs = replace(seen.runs, records={mine.key: mine})
+    east = {name: replace(one, labels={"region": "eu"}) for name, one in seen.clusters.items()}
+    given = replace(seen, runs=runs, clusters=east, overrides=(), every_override=(FRONT,))
+    assert first.request.record is not None
+    after = advance(WEB, first.request.record, SCHEDULED, given, Failures())
+    assert after.record is not None and after.runs[0].fell_back
+    twice = replace(given, runs=replace(runs, records={mine.key: after.runs[0]}))
+    last = advance(WEB, after.record, SCHEDULED, twice, Failures()).record
+    assert last is not None
+    assert {b.cluster: (b.resource_snapshot, b.cluster_resource_overrides, b.override_labels) for b in last.bindings}[
+        "b"
+    ] == ("web-0-snapshot", ("front-0",), (("region", "eu"),))
 
 
 def test_a_strategy_with_errors_is_waited_for() -> None:
@@ -456,6 +514,34 @@ YES, NO, ALIAS = approval("go-all"), approval("go-all", "False"), approval("go-a
 def test_the_answers_to_a_request(approvals: list[Approval], answers: dict[str, str]) -> None:
     found = answers_to([REQUEST], given(*approvals), approvals)
     assert {key.name: one.conditions[0].status.value for key, one in found.items()} == answers
+    other = requested("go-late", "go", target_stage="late")
+    both = answers_to([REQUEST, other], given(*approvals, approval("go-late")), [])
+    assert {key.name: one.conditions[0].status.value for key, one in both.items()} == {**answers, "go-late": "True"}
+
+
+def test_an_answer_is_that_of_the_request_whoever_gave_it_under_which_name() -> None:
+    """One that says which request it means counts for that alone; what the policy asks for is looked up."""
+    for written in (YES, ALIAS, approval("go-all", parent_run="go", target_stage="all")):
+        facts = given(written)
+        verdict = judge(staged.asked(REQUEST), [written], None, facts.desired.config.approvals, NOW)
+        assert verdict.answer is not None
+        answered = Approval(key=REQUEST.key, conditions=(verdict.answer,))
+        assert answers_to([REQUEST], facts, []) == {REQUEST.key: answered}
+    stray = [approval(name, parent_run="go", target_stage="all") for name in ("one", "two")]
+    (found,) = answers_to([REQUEST], given(*stray), stray).values()
+    wrong = list(wrong_answers([staged.asked(REQUEST)], stray, given(*stray).desired.approvals_by_request))
+    assert found.conditions[0].message == "; ".join(map(str, wrong)) and len(wrong) == 2
+    named = approval("go-all", annotations={"gitfleet.dev/digest": "e" * 64})
+    (found,) = answers_to([REQUEST], given(named, *stray), stray).values()
+    assert (
+        found.conditions[0].message
+        == judge(staged.asked(REQUEST), [named], None, given().desired.config.approvals, NOW).waits
+    )
+    merged = ApprovalCommit(id="c", author="a@x", committer="a@x", at=NOW - timedelta(hours=2))
+    for hours, status in ((1, "Unknown"), (3, "True")):
+        seen = ApprovalFacts(commits=(merged,), policy=ApprovalPolicy(expires_after=hours * 3600))
+        (found,) = answers_to([REQUEST], replace(given(YES), approvals={YES.key: seen}), []).values()
+        assert found.conditions[0].status.value == status
 
 
 def test_an_answer_that_does_not_count_says_why_since_it_was_asked() -> None:
@@ -476,6 +562,13 @@ def test_an_answer_that_does_not_count_says_why_since_it_was_asked() -> None:
         assert list(uncounted(waiting, {run.key: run})) == (list(verdict.faults) if warned else [])
     both = given(wrong, approval("go-after-all"), requests=(REQUEST,))
     assert list(uncounted(both, {known("go").key: known("go")})) == [], "another one counts"
+
+
+def test_an_approval_that_answers_no_hold_is_said() -> None:
+    hold = Hold(name="hold-web-0123456789", commit="c", since=NOW, digest="d" * 64, reasons=(), removals=())
+    stray = approval("hold-web-0123456780")
+    (said,) = wrong_approvals([hold], FleetState(), commit(approvals=[stray]))
+    assert (said.path, "answers no hold that is there now" in said.message) == ("hold-web-0123456780.yaml", True)
 
 
 def test_people_are_asked_for_what_they_have_said_something_to() -> None:

@@ -13,7 +13,9 @@ from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import OverrideKey, override_type
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.placing_policy import PlacingPolicy, PlacingRule
+from gitfleet.api.runs import ClusterUpdate, Former, RunRecord, RunStatus, StageStatus
 from gitfleet.api.snapshots import OverrideSnapshot
+from gitfleet.api.values import NamespacedName
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
@@ -27,6 +29,7 @@ from tests.snapshots.builders import (
     placement,
     role,
 )
+from tests.state.builders import T0, condition
 
 WEB, SETTINGS, READER = namespace("web", team="a"), config("settings", "web"), role("reader", tier="x")
 ODD: Any = object()
@@ -114,6 +117,19 @@ def test_the_overrides_that_any_binding_names() -> None:
     readable = {key: record for key, record in records.items() if key.name != "odd"}
     named = {"cro-1", "cro-2", "ns/ro-0", "ns/ro-1"}
     assert references_of(FleetState(placements=readable, overrides=known), Failures()) == named
+    update = ClusterUpdate(cluster="a", cluster_resource_overrides=("cro-5",), resource_overrides=("ns/ro-5",))
+    former = Former(resource_snapshot="web-0-snapshot", cluster_resource_overrides=("cro-6",))
+    stages = (StageStatus(name="all", clusters=(update, replace(update, cluster="b", former=former))),)
+    going = RunRecord(
+        key=NamespacedName("", "go"),
+        placement_name="web",
+        strategy_name="all",
+        created=T0,
+        status=RunStatus(stages=stages),
+    )
+    over = replace(going, status=replace(going.status, conditions=(condition("Succeeded"),)))
+    for run, more in ((going, {"cro-5", "ns/ro-5", "cro-6"}), (over, set())):
+        assert references_of(FleetState(runs={run.key: run}, overrides=known), Failures()) == more
     failures = Failures()
     assert references_of(FleetState(placements=records, overrides=known), failures) == named | {"cro-7", "cro-8"}
     assert [failure.subject for failure in failures.found] == [Subject.of_placement(keys["odd"])]

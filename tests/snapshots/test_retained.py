@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gitfleet.api.objects import Manifest
+from gitfleet.api.placing_policy import KindPattern, PlacingPolicy, PlacingRule
 from gitfleet.snapshots import Identity, Retained, SnapshotResult
 from tests.snapshots.builders import (
     config,
@@ -96,3 +97,51 @@ def test_nothing_is_retained_for_a_placement_that_is_new_and_everything_while_it
     wrong = replace(SUBJECT, selectors=(pick_namespace("kube-system"),))
     found = take(wrong, index(WEB), record_of(SUBJECT, first), retain=held)
     assert found.user_error is not None and found.retained == held.objects
+
+
+def moved(one: Manifest, blob: str = "b10b") -> Manifest:
+    """The same in another file; without a blob as kustomize makes it of files."""
+    assert one.origin is not None
+    return replace(one, origin=replace(one.origin, blob=blob))
+
+
+@pytest.mark.parametrize(
+    ("payload", "waiting"),
+    [
+        ((WEB, ONE), ""),
+        ((WEB, ONE, TWO), "snapshot 1"),
+        ((WEB, THREE), "newer content"),
+        ((WEB, moved(ONE)), ""),
+    ],
+)
+def test_pinned_content_takes_the_place_of_the_selection(payload: tuple[Manifest, ...], waiting: str) -> None:
+    """What is held stays as it was; what would be selected is said to wait."""
+    record = record_of(SUBJECT, take(SUBJECT, index(WEB, ONE)))
+    record = record_of(SUBJECT, take(SUBJECT, index(WEB, ONE, TWO), record))
+    old, new = record.resource_snapshots
+    found = take(SUBJECT, index(*payload), record, retain=Retained(pinned=old))
+    assert (found.waiting, [one.index for one in found.resource_snapshots]) == (waiting, [0, 1, 2])
+    assert (found.resource_snapshots[-1].hash, found.resource_snapshots[-1].manifests) == (old.hash, old.manifests)
+    wrong = replace(SUBJECT, selectors=(pick_namespace("kube-system"),))
+    found = take(wrong, index(*payload), record, retain=Retained(pinned=new))
+    assert (found.waiting, found.user_error) == ("what it selects now cannot be used and", None)
+    assert found.resource_snapshots == (old, new)
+    unloaded = replace(record, resource_snapshots=(old, replace(new, manifests=None)))
+    nothing = take(SUBJECT, index(WEB, holds_removals=True), unloaded, retain=Retained(pinned=old))
+    assert nothing.waiting == ""
+    edited = index(*payload, replace(TWO, body={**TWO.body, "data": {"k": "9"}}))
+    kept = take(SUBJECT, edited, record, retain=Retained(pinned=old, objects={TWO.key.identity}))
+    assert kept.retained == {TWO.key.identity}
+    assert TWO.body in [one.body for one in kept.resource_snapshots[-1].manifests or ()]
+    denying = index(*payload, policy=PlacingPolicy(deny=(PlacingRule(kinds=(KindPattern(kind="ConfigMap"),)),)))
+    alone = replace(record, resource_snapshots=(old, replace(old, index=1, documents=old.documents[:1])))
+    refused = take(SUBJECT, denying, alone, retain=Retained(pinned=old))
+    assert refused.user_error is not None and bool(refused.waiting) is bool(waiting)
+
+
+def test_what_is_rendered_anew_under_the_same_names_waits_for_the_end_of_a_pin() -> None:
+    record = record_of(SUBJECT, take(SUBJECT, index(WEB, moved(config("one", "web", "1"), ""))))
+    (old,) = record.resource_snapshots
+    for value, waiting in (("1", ""), ("2", "newer content")):
+        found = take(SUBJECT, index(WEB, moved(config("one", "web", value), "")), record, retain=Retained(pinned=old))
+        assert found.waiting == waiting
