@@ -38,6 +38,8 @@ class ConditionType(StrEnum):
     """Of a placement alone: removals of it wait for a person's approval (decisions D25 and D31)."""
     PINNED = "Pinned"
     """Of a placement alone: a Pin keeps it at the content of an older snapshot, or cannot (decision record 0020)."""
+    KEPT = "Kept"
+    """Of a placement alone: why it goes on as it was, or stays while it leaves (decision record 0021)."""
 
 
 class MemberConditionType(StrEnum):
@@ -58,8 +60,8 @@ class EvictionConditionType(StrEnum):
 
 class Reason(StrEnum):
     """Every reason that gitfleet gives in a condition: KubeFleet's own (kubefleet.md §9) and, for what KubeFleet does
-    not have, `SCHEDULING_FAILED`, `APPROVAL_...`, `PIN_...`, `CLUSTER_UNREACHABLE` and `INTERNAL_ERROR`. What is
-    read may have others."""
+    not have, `SCHEDULING_FAILED`, `APPROVAL_...`, `PIN_...`, `KEPT`, `CLUSTER_UNREACHABLE` and `INTERNAL_ERROR`. What
+    is read may have others."""
 
     SCHEDULING_POLICY_FULFILLED = "SchedulingPolicyFulfilled"
     SCHEDULING_POLICY_UNFULFILLED = "SchedulingPolicyUnfulfilled"
@@ -110,6 +112,7 @@ class Reason(StrEnum):
     APPROVAL_NOT_COUNTED = "ApprovalNotCounted"
     PIN_IN_FORCE = "PinInForce"
     PIN_UNUSABLE = "PinUnusable"
+    KEPT = "Kept"
     INTERNAL_ERROR = "InternalError"
     EVICTION_VALID = "ClusterResourcePlacementEvictionValid"
     EVICTION_INVALID = "ClusterResourcePlacementEvictionInvalid"

@@ -91,8 +91,8 @@ def _objects(
 
 
 def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, wide: bool) -> tuple[Table, str]:
-    """The table, and what is to be said besides: of which placements removals are held, what is pinned, and that
-    freezes may be newer."""
+    """The table, and what is to be said besides: of which placements removals are held, what is pinned or kept,
+    and that freezes may be newer."""
     from gitfleet import views
     from gitfleet.api.kinds import list_named
     from gitfleet.cli import desired_kinds
@@ -108,7 +108,7 @@ def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, w
         return table, newer_commits(opened, "the next reconcile takes up what they freeze and lift")
     if listed_as != "placements":
         return table, ""
-    beside = (views.held_placements_line(opened.reader, name), *views.pinned_placements_lines(opened.reader, name))
+    beside = (views.held_placements_line(opened.reader, name), *views.kept_placements_lines(opened.reader, name))
     return table, "\n".join(filter(None, beside))
 
 

@@ -92,8 +92,7 @@ class _Files:
     def hiding(self, gate: ReadObject) -> tuple[str, str, int, str, str] | None:
         """Where a gate is kept for, the path and line of the error, what is so, and what to do; None where its file was
         deleted, or has other objects now."""
-        held = self.recovery.held().get(gate.identity)
-        own = held[0] if held is not None else gate.origin.path
+        own = min(self.recovery.paths_of(gate.identity), default=gate.origin.path)
         if line := ignored_at(own, self.request, self.rules):
             return own, IGNORE_FILE, line, f"hides {own}", "take the rule back, or delete that file"
         if gate.identity in self.chosen:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from typing import TypeVar
 
@@ -34,13 +34,18 @@ class Recovery:
         self._request = request
         self._readings: dict[str, FileReading | None] = {}
         self._before: dict[str, list[ReadObject]] = {}
-        self._held: dict[Identity, tuple[str, ReadObject]] | None = None
+        self._held: dict[Identity, ReadObject] | None = None
+        self._held_for: dict[Identity, set[str]] = {}
         self._index: dict[Identity, ReadObject] | None = None
         self._placed: dict[Identity, ReadObject] | None = None
 
     def held_for(self, path: str) -> list[ReadObject]:
         """What the state branch holds because of the file at a path."""
-        return [item for known, item in self.held().values() if known == path]
+        return [item for identity, item in self.held().items() if path in self._held_for[identity]]
+
+    def paths_of(self, identity: Identity) -> Set[str]:
+        """The faulty files for which the state branch holds an older version of an object."""
+        return self._held_for.get(identity, set()) if self.held() else set()
 
     def was_faulty(self, path: str) -> frozenset[Identity]:
         """The objects that a changed file refused at the observed commit already."""
@@ -73,7 +78,8 @@ class Recovery:
     def of_path(self, path: str, below: str) -> list[ReadObject]:
         """Every object that was in force because of the file at a path, or was in a file at or below `below`."""
         found = {item.identity: item for item in self.held_for(path)}
-        found |= {identity: item for identity, (known, item) in self.held().items() if is_within(known, below)}
+        within = {one for one in self.held() if any(is_within(known, below) for known in self._held_for[one])}
+        found |= {identity: item for identity, item in self.held().items() if identity in within}
         for known in self._request.before:
             if is_within(known, below):
                 for item in self._in_force(known):
@@ -104,7 +110,7 @@ class Recovery:
         """All that was in force before and may differ now: what is held, the changed files as they were, and what was
         placed of changed kustomizations."""
         if self._index is None:
-            self._index = {identity: item for identity, (_, item) in self.held().items()}
+            self._index = dict(self.held())
             for path in sorted(self._request.before):
                 for item in self._in_force(path):
                     self._index.setdefault(item.identity, item)
@@ -121,8 +127,8 @@ class Recovery:
         removals = (removal for hold in self._request.accepted.holds.values() for removal in hold.removals)
         return frozenset(payload_identity(r.object.identity) for r in removals if r.object is not None)
 
-    def held(self) -> dict[Identity, tuple[str, ReadObject]]:
-        """What the state branch holds of older versions, each with the path of the faulty file it is held for."""
+    def held(self) -> Mapping[Identity, ReadObject]:
+        """What the state branch holds of older versions."""
         if self._held is None:
             self._held = {}
             for path, versions in sorted(self._request.held.items()):
@@ -130,7 +136,8 @@ class Recovery:
                     reading = version.source.read(version.path, self._request.contents)
                     for item in reading.objects if reading else ():
                         if item.origin.document in version.documents:
-                            self._held.setdefault(item.identity, (path, item))
+                            self._held.setdefault(item.identity, item)
+                            self._held_for.setdefault(item.identity, set()).add(path)
         return self._held
 
     def placed(self) -> dict[Identity, ReadObject]:

@@ -87,19 +87,16 @@ class Replacements:
         left = tuple(one for one in item.value.selectors if one not in new.value.selectors)
         return replace(item, value=replace(item.value, selectors=left)) if left else item
 
-    def misread(self, kept: Collection[Identity]) -> dict[PlacementKey, Misread]:
+    def misread(self, kept: Mapping[Identity, Collection[str]]) -> dict[PlacementKey, Misread]:
         """The placements with an error, with what can still be read of their selectors: of those that are `kept` as
-        they were for another reason, and of those that leave while such a file may be theirs, nothing."""
+        they were for other files, and of those that leave while such a file may be theirs, nothing."""
         found: dict[PlacementKey, Misread] = {}
         for one in self.refused:
             if _KINDS.get(one.identity[:2]) is Placement:
                 key = PlacementKey(*one.identity[2:])
                 found[key] = _misread(one, key, found.get(key))
-        for identity in kept:
-            if _KINDS.get(identity[:2]) is Placement and (key := PlacementKey(*identity[2:])) not in found:
-                held, item = self.recovery.held().get(identity), self.recovery.previous(identity)
-                path = held[0] if held is not None else item.origin.path if item is not None else ""
-                found[key] = Misread(path, None)
+        for key, paths in kept_placements(kept).items():
+            found.setdefault(key, Misread(paths[0], None))
         known = self.request.accepted.placements
         leaving = [key for key, record in known.items() if record.placement.deleting is not None]
         for path in self.unreadable if leaving else ():
@@ -124,8 +121,8 @@ class Replacements:
 
     def _concerns(self, path: str, item: ReadObject) -> bool:
         """Whether a file changed in this commit, or has held the object since an earlier one."""
-        held, changed = self.recovery.held().get(item.identity), self.request.changed
-        return changed is None or path in changed or (held is not None and held[0] == path)
+        changed = self.request.changed
+        return changed is None or path in changed or path in self.recovery.paths_of(item.identity)
 
     def _may_replace(self, new: ReadObject, old: ReadObject, there: _There) -> bool:
         if not isinstance(old.value, Placement):
@@ -136,6 +133,12 @@ class Replacements:
         if selected is not None and _share(new.identity[2], selected, old.identity[2], before or []):
             return True
         return (selected is None or not there.has_all(selected)) and self._concerns(new.origin.path, old)
+
+
+def kept_placements(kept: Mapping[Identity, Collection[str]]) -> dict[PlacementKey, tuple[str, ...]]:
+    """The placements that go on as they were accepted last, with the paths of the files that have the errors."""
+    found = ((one, tuple(sorted(paths))) for one, paths in kept.items() if _KINDS.get(one[:2]) is Placement)
+    return {PlacementKey(*identity[2:]): paths for identity, paths in sorted(found)}
 
 
 class _There:

@@ -10,7 +10,6 @@ from typing import Final
 from gitfleet.api.faults import Fault, LastGood, Severity, listed
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.objects import GroupKind, Identity, Manifest
-from gitfleet.api.placements import PlacementKey
 from gitfleet.desired.absent import absent_notes
 from gitfleet.desired.crosschecks import (
     Refusals,
@@ -46,11 +45,11 @@ from gitfleet.desired.policy_rules import denied_payload, denied_selectors, poli
 from gitfleet.desired.present import Present
 from gitfleet.desired.readings import ReadObject, by_kind, faults_at
 from gitfleet.desired.recovery import Recovery, is_within
-from gitfleet.desired.replaced import Replacements
+from gitfleet.desired.replaced import Replacements, kept_placements
 from gitfleet.desired.request import DesiredRequest
 from gitfleet.desired.unselected import unselected_notes
 from gitfleet.desired.vanished import ignored_placed, vanished_objects
-from gitfleet.model.desired import Desired, Misread
+from gitfleet.model.desired import Desired
 
 _MOST_GUESSES: Final = 1_000_000
 """Beyond so many pairs of a vanished object and a file that may hold it, all of them are taken to be there."""
@@ -64,13 +63,12 @@ class _Pool:
     recovery: Recovery
     chosen: dict[Identity, ReadObject] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
-    kept: set[Identity] = field(default_factory=set)
+    kept: dict[Identity, set[str]] = field(default_factory=dict)
     doubled: list[ReadObject] = field(default_factory=list)
     refused: list[ReadObject] = field(default_factory=list)
     last_good: dict[str, dict[tuple[str, str], set[int]]] = field(default_factory=dict)
     hidden: Hidden = field(default_factory=Hidden)
     holds_removals: bool = False
-    misread: dict[PlacementKey, Misread] = field(default_factory=dict)
 
 
 def read_desired(request: DesiredRequest) -> Desired:
@@ -107,9 +105,9 @@ def read_desired(request: DesiredRequest) -> Desired:
         _keep(pool, gate, item.origin.path)
     _refuse(pool, [*pin_refusals(items, pool.recovery, request.changed), *config_refusals(items, pool.kept)])
     _deny(pool, scopes)
-    _keep_replaced(pool, gathered)
+    errors = _keep_replaced(pool, gathered)
     pool.faults += faults_at(_warnings(pool), request.contents, Severity.WARNING)
-    return _desired(pool, scopes)
+    return replace(_desired(pool, scopes), misread=errors.misread(pool.kept), kept=kept_placements(pool.kept))
 
 
 def _hide(pool: _Pool, gathered: Gathered) -> None:
@@ -215,7 +213,7 @@ def _keep_gates(pool: _Pool, gathered: Gathered) -> None:
         pool.faults.append(fault)
 
 
-def _keep_replaced(pool: _Pool, gathered: Gathered) -> None:
+def _keep_replaced(pool: _Pool, gathered: Gathered) -> Replacements:
     """Placements and clusters that are gone where something with an error may take their place."""
     unreadable = [*(path for path, reading in gathered.readings.items() if reading.unreadable), *gathered.closed]
     errors = Replacements(pool.request, pool.recovery, (*pool.refused, *pool.doubled), unreadable)
@@ -225,10 +223,10 @@ def _keep_replaced(pool: _Pool, gathered: Gathered) -> None:
                 pool.chosen.pop(item.identity, None)  # an edit that takes selectors from it
             _keep(pool, item, path)
         pool.faults.append(fault)
-    pool.misread = errors.misread(pool.kept)
     for path in errors.of_unknown_files():
         _hold_removals(pool, path)
     _restore_overrides(pool)
+    return errors
 
 
 def _restore_doubled(pool: _Pool, gathered: Gathered) -> None:
@@ -278,7 +276,7 @@ def _restore_vanished(pool: _Pool, damaged: Mapping[str, frozenset[str] | None])
 
     `damaged` are these files: the names of faulty objects that nobody knows, or None where any object may be missing.
     """
-    held, changed = pool.recovery.held(), pool.request.changed
+    changed = pool.request.changed
     vanished = {i: item for i, item in pool.recovery.everything().items() if i not in pool.chosen} if damaged else {}
     many = len(vanished) * len(damaged) > _MOST_GUESSES
     for path, names in damaged.items() if vanished else ():
@@ -290,9 +288,9 @@ def _restore_vanished(pool: _Pool, damaged: Mapping[str, frozenset[str] | None])
             named = (name.encode() in content or not content) if names is None else name in names
             # What is held already may be so because of this file, or because of one that was renamed to it; other
             # things cannot have moved into a file that did not change.
-            was_held_for = held[identity][0] if identity in held else None
-            renamed = names is None and is_new and was_held_for is not None and was_held_for not in pool.request.files
-            if renamed or (named and (is_new or was_held_for is not None)):
+            held_for = pool.recovery.paths_of(identity)
+            renamed = names is None and is_new and not held_for <= pool.request.files.keys()
+            if renamed or (named and (is_new or held_for)):
                 _keep(pool, item, path)
 
 
@@ -314,11 +312,11 @@ def _restore(pool: _Pool, identity: Identity, path: str) -> bool:
 
 def _keep(pool: _Pool, item: ReadObject, path: str) -> None:
     """Let a last good version go on because of the file at a path, unless the commit has the object; note which version
-    it is, so that the next commits can hold it too."""
-    if item.identity in pool.chosen:
+    it is, so that the next commits can hold it too. One may go on because of several files, for each as long as that
+    has the error."""
+    if pool.chosen.setdefault(item.identity, item) is not item and item.identity not in pool.kept:
         return
-    pool.chosen[item.identity] = item
-    pool.kept.add(item.identity)
+    pool.kept.setdefault(item.identity, set()).add(path)
     # What was accepted does not name its file: the version that the files had is noted for it.
     written = item if item.origin.blob else pool.recovery.previous(item.identity)
     if written is not None and (origin := written.origin).blob:
@@ -391,7 +389,6 @@ def _desired(pool: _Pool, scopes: dict[GroupKind, bool]) -> Desired:
             for path, versions in sorted(pool.last_good.items())
         },
         holds_removals=pool.holds_removals,
-        misread=pool.misread,
         vanished=vanished_objects(pool.request, pool.recovery, pool.chosen),
         ignored=ignored_placed(pool.request),
         sources={folder: built.sources for folder, built in pool.request.built.items() if built.sources},

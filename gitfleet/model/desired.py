@@ -101,6 +101,8 @@ class Desired:
     ignored: Mapping[str, int] = field(default_factory=dict)
     misread: Mapping[PlacementKey, Misread] = field(default_factory=dict, compare=False)
     """The placements with an error: what they may select is deleted nowhere."""
+    kept: Mapping[PlacementKey, tuple[str, ...]] = field(default_factory=dict, compare=False)
+    """The placements that go on as they were accepted last, with the files whose errors are to be corrected."""
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
     """The files and folders that kustomize's outputs were made of, by the folder whose objects they are."""
 

@@ -93,4 +93,5 @@ def _with_holds(decision: Decision, holds: dict[str, Hold], uncounted: Iterable[
         holds=before.holds if same else dict(sorted(holds.items())),
         faults=(*after.faults, *warnings) if warnings else after.faults,
     )
-    return replace(decision, after=status.with_holds(after, before, inputs.now))
+    held = replace(decision, after=status.with_holds(after, before, inputs.now))
+    return replace(held, after=status.with_kept(held))

@@ -4,7 +4,7 @@
     placement_conditions(record, scheduled, now) -> PlacementRecord     a placement's status from its bindings
     emit_events(before, after), events_of_outcomes(outcomes, state)     what happened, for the timeline
     with_failures, with_unsettled, faults_of                what could not be decided or settled says so
-    with_holds                                              a placement with held removals says so
+    with_holds, with_kept                                   a placement with held removals, or that is kept, says so
     with_condition                                          one condition beside those of the rollout
     commit_message(events, failures) -> (subject, body)                 the same as sentences
     with_past_times(state, now, memo, failures)             no time of the state lies in the future
@@ -29,6 +29,7 @@ from gitfleet.status.conditions import (
 from gitfleet.status.events import emit_events, events_of_outcomes, object_reference
 from gitfleet.status.failures import faults_of, with_failures, with_unsettled
 from gitfleet.status.holds import with_holds
+from gitfleet.status.kept import with_kept
 from gitfleet.status.notices import (
     notices_of,
     released_cluster,
@@ -70,6 +71,7 @@ __all__ = [
     "with_conditions",
     "with_failures",
     "with_holds",
+    "with_kept",
     "with_past_times",
     "with_schedule",
     "with_unsettled",

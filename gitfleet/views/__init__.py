@@ -36,7 +36,7 @@ from gitfleet.views.holds import (
     hold_document,
     hold_sentence,
     how_to_approve,
-    pinned_placements_lines,
+    kept_placements_lines,
     reason_sentence,
 )
 from gitfleet.views.html import html_document, html_page
@@ -84,6 +84,7 @@ __all__ = [
     "html_document",
     "html_page",
     "in_scope",
+    "kept_placements_lines",
     "kinds",
     "last_run_failures",
     "markdown_table",
@@ -92,7 +93,6 @@ __all__ = [
     "object_lines",
     "objects_of",
     "pending_request",
-    "pinned_placements_lines",
     "plan_document",
     "pull_calls",
     "readme_text",

@@ -14,7 +14,7 @@ from typing import Final
 from gitfleet import rollout, schedule
 from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.conditions import MemberConditionType, find_condition
+from gitfleet.api.conditions import ConditionType, MemberConditionType, find_condition, type_of
 from gitfleet.api.freeze_files import FreezeRules
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.quarantines import Quarantine
@@ -103,15 +103,19 @@ def _of_runs(record: PlacementRecord, beside: Recorded) -> RolloutPlan:
 
 
 def standing_lines(record: PlacementRecord, beside: Recorded) -> dict[str, str]:
-    """What is said of a placement's held removals, its pin, what its runs wait for, and its last run where that failed,
-    by their fields in `explain -o json`; "" where there is none."""
-    key, pinned = record.placement.key, record.pinned
+    """What is said of a placement's held removals, its pin, why it is kept, what its runs wait for, and its last run
+    where that failed, by their fields in `explain -o json`; "" where there is none."""
+    key = record.placement.key
+    pinned, kept = (
+        find_condition(record.conditions, type_of(key.kind, one)) for one in (ConditionType.PINNED, ConditionType.KEPT)
+    )
     held = held_condition(key, record.conditions)
     mine = [run for run in beside.runs if run.placement == key and record.placement.strategy.external]
     failed = last_run_failures(beside.runs, {key: record})
     return {
         "removalsHeld": f"{key}: {held.message} (`gitfleet get holds`)" if held is not None else "",
         "pinned": f"{key}: {pinned.message}" if pinned is not None else "",
+        "kept": f"{key}: {kept.message}" if kept is not None else "",
         "runWaits": "; ".join(w for run in mine for w in staged.waits_of(run, beside.requests, beside.now)),
         "lastRunFailed": failed.get(key, ""),
     }

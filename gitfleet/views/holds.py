@@ -46,13 +46,14 @@ def held_placements_line(state: StateReader, name: str | None) -> str:
     return f"{what} of {named_briefly(names, _MOST_NAMED)} are held: `gitfleet get holds`" if names else ""
 
 
-def pinned_placements_lines(state: StateReader, name: str | None) -> Iterator[str]:
-    """What each pin of the placements (all, or those of a name) says."""
+def kept_placements_lines(state: StateReader, name: str | None) -> Iterator[str]:
+    """What each of the placements (all, or those of a name) says that is pinned, or kept as it was."""
     for file in state.placements():
         key = file.placement.key
-        said = find_condition(file.conditions, type_of(key.kind, ConditionType.PINNED))
-        if said is not None and name in (None, key.name, str(key)):
-            yield f"{key}: {said.message}"
+        for type_ in (ConditionType.PINNED, ConditionType.KEPT):
+            said = find_condition(file.conditions, type_of(key.kind, type_))
+            if said is not None and name in (None, key.name, str(key)):
+                yield f"{key}: {said.message}"
 
 
 def removes(hold: Hold) -> bool:

@@ -223,6 +223,7 @@ def test_explain_as_json(gitfleet: Shell, settled: Path) -> None:
         "placement": "web",
         "removalsHeld": "",
         "pinned": "",
+        "kept": "",
         "runWaits": "",
         "lastRunFailed": "",
     }

@@ -191,3 +191,60 @@ def test_a_cluster_renamed_with_an_error_stays_a_member(case: str) -> None:
     world.write({path: None})
     world.settle()
     assert set(world.state().clusters) == {"c2", "c3", "c4"} and "c1" not in placed(world)
+
+
+def said_of(world: World, name: str) -> str:
+    """Why a placement goes on, as its status says."""
+    record = world.state().placements[PlacementKey("", name)]
+    return next((one.message for one in record.conditions if one.type == "ClusterResourcePlacementKept"), "")
+
+
+SECOND = {
+    "of a placement": to_yaml(placing("third", "web")).replace("strategy:", "stratgy:"),
+    "of a whole file": "kind: [\n",
+}
+
+
+@pytest.mark.parametrize("first", SECOND)
+@pytest.mark.parametrize("second", SECOND)
+@pytest.mark.parametrize("corrected", [NEW, "placements/third.yaml"])
+def test_a_placement_that_goes_on_because_of_two_files_names_both(first: str, second: str, corrected: str) -> None:
+    third = "placements/third.yaml"
+    world = world_with_web()
+    with world.nothing_deleted():
+        world.write({WEB: None, NEW: SECOND[first]})
+        world.settle()
+        assert said_of(world, "web") == f"goes on as it was accepted last until the errors in {NEW} are corrected"
+        world.write({third: SECOND[second]})
+        for _ in range(2):
+            world.restart()
+            world.settle()
+            both = f"goes on as it was accepted last until the errors in {NEW} and {third} are corrected"
+            assert said_of(world, "web") == both
+            assert {f.path for f in world.state().faults if GOES_ON in f.message} == {NEW, third}
+        world.write({corrected: None})
+        world.settle()
+        (left,) = {NEW, third} - {corrected}
+        assert said_of(world, "web") == f"goes on as it was accepted last until the errors in {left} are corrected"
+    world.write({left: to_yaml(placing("shop", "web"))})
+    world.settle()
+    assert (names(world), said_of(world, "shop")) == ({"shop"}, "")
+
+
+def test_a_placement_with_an_error_of_its_own_says_that_its_last_version_is_in_force() -> None:
+    world = world_with_web()
+    world.write({WEB: to_yaml(placing("web", "web", "other")).replace("strategy:", "stratgy:")})
+    world.settle()
+    assert said_of(world, "web") == f"goes on as it was accepted last until the errors in {WEB} are corrected"
+    world.write({WEB: to_yaml(placing("web", "web"))})
+    world.settle()
+    assert said_of(world, "web") == ""
+
+
+def test_a_rename_that_waits_says_where_to_read_why() -> None:
+    world = world_with_web()
+    world.commit(builders.placement_budget("web", minAvailable=1))
+    world.commit(placing("shop", "web"), remove=[WEB])
+    world.settle()
+    waits = f"goes on under this name until it can be called shop: the error at {NEW}:1 says what to change"
+    assert said_of(world, "web") == waits

@@ -9,6 +9,7 @@ import pytest
 
 from tests import builders
 from tests.scenarios.staged_world import EXTERNAL
+from tests.scenarios.test_faulty_renames import said_of
 from tests.scenarios.test_taken_over import ALL, FEW, MORE, NAMES, ONE, begun, has_all, owners, placing
 from tests.scenarios.world import World
 
@@ -62,6 +63,8 @@ def test_what_is_taken_back_with_an_error_is_deleted_no_more(how: str, spoilt: s
         assert result is not None and result.settled
         is_back = how == "placement" and spoilt not in ("kind", "unreadable", "not YAML")
         what = "keeps what it no longer selects" if how == "selector" else "stays"
+        where = "goes on as it was accepted last" if how == "selector" or is_back else "stays on c2 and c3"
+        assert said_of(world, "web") == f"{where} until the errors in {WEB} are corrected"
         assert result.asks == (() if is_back else (f"web {what} on c2 and c3, and {WEB} has an error: correct it",))
         world.write({WEB: text})
         world.settle()
@@ -76,6 +79,7 @@ def test_what_another_name_takes_over_with_an_error_is_deleted_no_more(how: str,
     text = builders.to_yaml(placing("shop", ONE, "api", MORE[0]))
     there = [name for name in FEW if world.live(name, "Namespace", "api")]
     with world.nothing_deleted():
+        assert how == "selector" or said_of(world, "web") == ""
         world.write({SHOP: SPOILT[spoilt](text)})
         world.settle()
         assert [name for name in FEW if world.live(name, "Namespace", "api")][-len(there) :] == there

@@ -13,6 +13,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.rollout import kept_there
 from tests import builders
 from tests.scenarios.staged_world import EXTERNAL, QUICK, members, one_stage
+from tests.scenarios.test_faulty_renames import said_of
 from tests.scenarios.test_holds import only_hold
 from tests.scenarios.world import World
 
@@ -174,6 +175,12 @@ def test_a_placement_renamed_while_its_run_is_unfinished_stays_until_the_new_one
         world.commit(placing("shop", strategy, "web", MORE[0]), BESIDE, remove=["placements/web.yaml"])
         world.settle()
         assert has_all(world)
+        assert said_of(world, "web") == (
+            "stays on c1, c2, c3 and 3 more until ClusterResourcePlacement shop has its objects there "
+            "(`gitfleet explain shop`)"
+            if strategy is EXTERNAL
+            else ""
+        )
         if strategy is EXTERNAL:
             result = world.reconcile()
             stays = "web stays on c1, c2, c3 and 3 more until ClusterResourcePlacement shop has its objects there"
