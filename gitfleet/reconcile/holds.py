@@ -40,7 +40,7 @@ def decide_with_holds(
     }
     holds = removals.answered(before.holds, verdicts)
     approved = {removal.id for hold in holds.values() if hold.answer is Status.TRUE for removal in hold.removals}
-    held = removals.pending(holds.values())
+    held, known = removals.pending(holds.values()), tuple(holds.values())
     fresh: dict[str, Hold] = {}
     while True:
         decision, memo, kept = decide(removals.Kept.of(held, wanted.payload))
@@ -52,7 +52,7 @@ def decide_with_holds(
         asked = tuple(removal for removal in held if kept.asks_for(removal))
         overridden = works.deleted_on(decision.after, decision.overrides)
         request = removals.JudgeRequest(
-            desired=wanted, before=before, after=decision.after, new=new, held=asked, overridden=overridden
+            before=before, after=decision.after, desired=wanted, new=new, held=asked, holds=known, overridden=overridden
         )
         groups = removals.judge(request) if new else ()
         if not groups:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -12,12 +12,12 @@ from gitfleet.api.envelopes import carried_identities
 from gitfleet.api.holds import Cause, FieldPlace, Removal, RemovalKind
 from gitfleet.api.objects import Identity, Manifest, Origin
 from gitfleet.api.pins import Pin
-from gitfleet.api.placements import PLACEMENT_GROUP, Placement, PlacementKey
+from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey, ResourceSelector
 from gitfleet.formats.kinds import BUILT_IN_KINDS
 from gitfleet.formats.renames import Renames
 from gitfleet.model.desired import Desired, Vanished
 from gitfleet.model.state import FleetState
-from gitfleet.removals.selected import label_edit
+from gitfleet.removals.selected import label_edit, matches
 
 NAMESPACE_KIND: Final = ("", "Namespace")
 IGNORE_FILE: Final = ".gitfleetignore"
@@ -29,7 +29,7 @@ class Causes:
     """The causes of what a commit removes; `written` are all objects of the payload, `had` those that the placements
     have, by placement and object, and `places` the files of these. `envelopes` are the envelopes of those that an
     envelope carried, `carried` what these carry now, and `fresh` what of it no envelope carried before. `pins` are
-    those in force, by placement."""
+    those in force, by placement, `selectors` those that each placement had."""
 
     desired: Desired
     written: Mapping[Identity, Manifest]
@@ -39,6 +39,7 @@ class Causes:
     carried: Mapping[Identity, frozenset[Identity]]
     fresh: Mapping[Identity, Renames]
     pins: Mapping[PlacementKey, Pin]
+    selectors: Mapping[PlacementKey, tuple[ResourceSelector, ...]]
 
     @classmethod
     def between(cls, before: FleetState, after: FleetState, desired: Desired) -> Causes:
@@ -68,6 +69,7 @@ class Causes:
                 for pin in desired.pins.values()
                 if (record := after.placements.get(pin.placement)) is not None and record.is_pinned
             },
+            selectors={key: record.placement.selectors for key, record in records},
         )
 
     def vanished(self, removal: Removal) -> Vanished | None:
@@ -122,14 +124,12 @@ class Causes:
         path = self._placed_at(removal)
         if path in self.desired.ignored:
             return _hidden(path, self.desired.ignored[path])
+        if (edited := self._of_labels(removal)) is not None:
+            return edited
         placement = self.desired.placements.get(removal.placement) if removal.placement is not None else None
         origin = placement.origin if placement is not None else None
         if placement is None or origin is None or removal.kind in (RemovalKind.PLACEMENT, RemovalKind.CLUSTER):
             return Cause()
-        if removal.object is not None:
-            identity = self._envelope(removal) or removal.object.identity
-            if (edited := self._of_labels(placement, identity, removal.object.namespace)) is not None:
-                return edited
         if removal.kind is RemovalKind.STRATEGY:
             return _at(origin, ("spec", "strategy"), f"{origin.path} has strategy {placement.strategy.type}")
         of_binding = removal.kind is RemovalKind.BINDING
@@ -139,16 +139,27 @@ class Causes:
         field = ("spec", "policy" if of_binding else "resourceSelectors")
         return _at(origin, field, f"{origin.path} {does}")
 
-    def _of_labels(self, placement: Placement, identity: Identity, namespace: str) -> Cause | None:
+    def _of_labels(self, removal: Removal) -> Cause | None:
         """Where an edit of its labels, or of those of its Namespace, takes an object out of a placement's selection."""
-        for edited in (identity, (*NAMESPACE_KIND, "", namespace)):
-            then, now = self.had.get((placement.key, edited)), self.written.get(edited)
-            found = label_edit(placement.selectors, then, now) if then is not None and now is not None else None
-            if now is not None and found is not None:
-                key_, edit = found
-                here = ("metadata", "labels", key_)
-                return _at(now.origin, here, f"{now.key} in {now.origin.path} {edit}")
+        for then in self._selected_for(removal):
+            now, selectors = self.written.get(then.key.identity), self.selectors_of(removal)
+            if now is not None and (found := label_edit(selectors, then, now)) is not None:
+                key, edit = found
+                return _at(now.origin, ("metadata", "labels", key), f"{now.key} in {now.origin.path} {edit}")
         return None
+
+    def _selected_for(self, removal: Removal) -> Iterator[Manifest]:
+        """What a placement may have selected an object for, as it was: itself (its envelope), and its Namespace."""
+        if removal.placement is not None and removal.object is not None:
+            identity = self._envelope(removal) or removal.object.identity
+            every = (identity, (*NAMESPACE_KIND, "", identity[2]))
+            yield from (then for one in every if (then := self.had.get((removal.placement, one))) is not None)
+
+    def selectors_of(self, removal: Removal) -> tuple[ResourceSelector, ...]:
+        """The selectors by which a placement had the object that is removed."""
+        known = self.selectors.get(removal.placement, ()) if removal.placement is not None else ()
+        manifests = tuple(self._selected_for(removal))
+        return tuple(one for one in known if any(matches(one, manifest) for manifest in manifests))
 
     def _of_override(self, removal: Removal) -> Cause:
         every = self.desired.overrides.values()

@@ -8,7 +8,9 @@ from gitfleet.api.bindings import is_active
 from gitfleet.api.clusters import is_leaving
 from gitfleet.api.envelopes import carried
 from gitfleet.api.holds import Removal, RemovalKind
+from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord, changed
 
 
@@ -46,16 +48,23 @@ def _objects(key: PlacementKey, old: PlacementRecord, new: PlacementRecord) -> I
     had, has = old.latest_resources, new.latest_resources
     if had is None or has is None or had is has:
         return
-    inside, inside_now = carried(had.manifests or ()), carried(has.manifests or ())
+    inside_now = carried(has.manifests or ())
     stay = {document.key.identity for document in has.documents}
     stay |= {inner.identity for found in inside_now.values() for inner in found or ()}
     # Of an envelope that cannot be read nothing is removed: its works have an error.
     unread = {envelope.identity for envelope, found in inside_now.items() if found is None}
     loaded = has.manifests is not None
-    enveloped = (i for e, found in inside.items() if loaded and e.identity not in unread for i in found or ())
-    for gone in (*(document.key for document in had.documents), *enveloped):
-        if gone.identity not in stay:
+    for envelope, gone in content_of(had):
+        is_known = envelope is None or (loaded and envelope.identity not in unread)
+        if is_known and gone.identity not in stay:
             yield Removal(kind=RemovalKind.OBJECT, placement=key, object=gone)
+
+
+def content_of(snapshot: ResourceSnapshot) -> Iterator[tuple[ObjectKey | None, ObjectKey]]:
+    """The objects of a snapshot, and those that its envelopes carry, each with its envelope."""
+    yield from ((None, document.key) for document in snapshot.documents)
+    for envelope, inside in carried(snapshot.manifests or ()).items():
+        yield from ((envelope, one) for one in inside or ())
 
 
 def _bindings(key: PlacementKey, old: PlacementRecord, new: PlacementRecord, after: FleetState) -> Iterator[Removal]:

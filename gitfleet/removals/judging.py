@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from gitfleet.api.holds import HoldReason, Removal
+from gitfleet.api.conditions import Status
+from gitfleet.api.holds import Hold, HoldReason, Removal
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
 from gitfleet.removals.causes import Causes
@@ -14,6 +15,8 @@ from gitfleet.removals.kept import Kept
 from gitfleet.removals.placed import Losses, Overridden
 from gitfleet.removals.shares import Asked, Finding, shares_exceeded
 from gitfleet.removals.suspicions import Suspicions
+from gitfleet.removals.takers import Takers
+from gitfleet.removals.unanswered import held_before
 
 MOST_REASONS: Final = 20
 """So many reasons of one hold are kept."""
@@ -22,13 +25,14 @@ MOST_REASONS: Final = 20
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRequest:
     """A decision on `desired`, from `before` to `after`; the removals that it would begin, and those that are held
-    already; and what overrides delete of placements."""
+    already; and what overrides delete of placements. `holds` are the earlier ones with their answers."""
 
     desired: Desired
     before: FleetState
     after: FleetState
     new: tuple[Removal, ...]
     held: tuple[Removal, ...] = ()
+    holds: tuple[Hold, ...] = ()
     overridden: Overridden
 
 
@@ -50,8 +54,10 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
         held={removal: losses.of(removal) for removal in request.held},
     )
     shares = shares_exceeded(asked, request.before, losses.placed, request.desired.config.mass_delete)
-    suspicions = Suspicions(request.desired, request.before, request.after, asked.new, causes, losses)
-    found = [*shares, *suspicions.found()]
+    approved = (removal.id for hold in request.holds if hold.answer is Status.TRUE for removal in hold.removals)
+    takers = Takers(request.before, request.after, losses, frozenset(approved))
+    suspicions = Suspicions(request.desired, request.before, request.after, asked.new, causes, losses, takers)
+    found = [*shares, *suspicions.found(), *held_before(request.holds, asked.new, takers, losses)]
     return tuple(_held_back(group, causes) for group in _joined(found))
 
 

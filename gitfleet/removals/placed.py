@@ -107,6 +107,10 @@ class Losses:
         """Whether a placement has an object, on whichever clusters."""
         return any(self._wanting(identity))
 
+    def selects(self, key: PlacementKey, identity: Identity) -> bool:
+        """Whether a placement has an object, and not only because its removal is held."""
+        return key in self._wanting(identity)
+
     def _owned(self, removal: Removal) -> Iterator[Cell]:
         key = removal.placement
         if removal.kind is RemovalKind.CLUSTER:

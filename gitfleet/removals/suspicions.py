@@ -10,13 +10,14 @@ from gitfleet.api.helm_releases import HELM_RELEASE_FILE
 from gitfleet.api.holds import ALLOW_EMPTY, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector
-from gitfleet.formats.sentences import named_briefly
+from gitfleet.formats.sentences import agreeing, named_briefly
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.removals.causes import IGNORE_FILE, Causes
 from gitfleet.removals.placed import Cell, Losses
 from gitfleet.removals.selected import matches
 from gitfleet.removals.shares import Finding, placements_of
+from gitfleet.removals.takers import Takers
 
 _MOST_NAMED = 3
 
@@ -31,6 +32,7 @@ class Suspicions:
     new: Mapping[Removal, frozenset[Cell]]
     causes: Causes
     losses: Losses
+    takers: Takers
 
     def found(self) -> Iterator[Finding]:
         """What must wait, and why; a removal that takes nothing away is let through, unless it is a cluster."""
@@ -53,11 +55,13 @@ class Suspicions:
         for removal in lossy:
             lost_by.setdefault(removal.placement, []).append(removal)
         for key in sorted(placements_of(self.new)):
-            record, old = self.after.placements.get(key), self.before.placements.get(key)
+            record, old, mine = self.after.placements.get(key), self.before.placements.get(key), lost_by.get(key, [])
+            takers = self.takers.of(key) if mine and old is not None else ()
+            if old is not None and (record is None or record.placement.deleting is not None):
+                yield from self._left_over(mine, old, takers)
             if record is None or old is None or record.placement.deleting is not None:
                 continue
-            mine = lost_by.get(key, [])
-            yield from self._objects(tuple(r for r in mine if r.kind is RemovalKind.OBJECT), old, record)
+            yield from self._objects(tuple(r for r in mine if r.kind is RemovalKind.OBJECT), old, (record, *takers))
             yield from self._bindings(tuple(r for r in mine if r.kind is RemovalKind.BINDING), old, record)
             yield from self._overridden(tuple(r for r in mine if r.kind is RemovalKind.OVERRIDDEN), record.placement)
 
@@ -133,23 +137,50 @@ class Suspicions:
         latest = record.latest_resources if record is not None else None
         return latest is not None and bool(latest.documents)
 
-    def _objects(self, removals: tuple[Removal, ...], old: PlacementRecord, new: PlacementRecord) -> Iterator[Finding]:
-        placement = new.placement
-        if not removals:
-            return
-        name = f"{placement.key.kind} {placement.key}"
-        if not allows_empty(placement):
-            if new.latest_resources is not None and not new.latest_resources.documents:
-                yield _finding(HoldRule.EMPTY_SELECTION, f"{name} selects nothing any more", removals)
-            elif empty := [s for s in placement.selectors if self._is_emptied(s, old)]:
-                what = named_briefly([_described(selector) for selector in empty], _MOST_NAMED)
-                yield _finding(HoldRule.EMPTY_SELECTION, f"{name}: nothing matches the selector {what}", removals)
-        # What a pin takes back is still written, and a person asked for that.
-        if placement.selectors == old.placement.selectors and placement.key not in self.causes.pins:
-            left = tuple(r for r in removals if self.causes.is_written(r))
-            if left:
+    def _left_over(
+        self, removals: Iterable[Removal], old: PlacementRecord, takers: tuple[PlacementRecord, ...]
+    ) -> Iterator[Finding]:
+        """What nobody takes over of a placement that goes is judged as what goes from one that stays, where others take
+        over the rest of it: to fold or split a placement removes nothing."""
+        names = named_briefly([f"{one.placement.key.kind} {one.placement.key}" for one in takers], _MOST_NAMED)
+        take = f"while {names} {agreeing(len(takers), 'takes', 'take')}"
+        for removal in removals if takers else ():
+            rest = self.takers.rest(removal, old, takers) if removal.kind is RemovalKind.PLACEMENT else ()
+            for found in (*self._hidden_or_misspelt(rest), *self._objects(rest, old, takers)):
+                causes = dict.fromkeys(text for one in found.removals if (text := self.causes.of(one).text))
+                why = f" ({named_briefly([*causes], _MOST_NAMED)})" if causes else ""
+                message = f"{found.reason.message}{why}, {take} over from {removal}"
+                yield _finding(found.reason.rule, message, (removal,))
+
+    def _objects(
+        self, removals: tuple[Removal, ...], old: PlacementRecord, records: Iterable[PlacementRecord]
+    ) -> Iterator[Finding]:
+        """What goes from a placement, by the records of those that have its selectors now: itself, and its takers."""
+        for new in records if removals else ():
+            placement, name = new.placement, f"{new.placement.key.kind} {new.placement.key}"
+            stays = placement.key == old.placement.key
+            if not allows_empty(placement):
+                if stays and new.latest_resources is not None and not new.latest_resources.documents:
+                    yield _finding(HoldRule.EMPTY_SELECTION, f"{name} selects nothing any more", removals)
+                elif empty := [s for s in self.takers.gained(new, old) if self._is_emptied(s, old)]:
+                    what = named_briefly([_described(selector) for selector in empty], _MOST_NAMED)
+                    yield _finding(HoldRule.EMPTY_SELECTION, f"{name}: nothing matches the selector {what}", removals)
+            # What a pin takes back is still written, and a person asked for that.
+            if placement.key not in self.causes.pins and (left := [r for r in removals if self._is_lost(r, old, new)]):
                 message = f"{name} selects {named_briefly([str(r.object) for r in left], _MOST_NAMED)} no more"
-                yield _finding(HoldRule.LABELS_CHANGED, f"{message}, though the manifests are still there", left)
+                message = f"{message}, though the manifests are still there"
+                yield _finding(HoldRule.LABELS_CHANGED, message, tuple(left))
+
+    def _is_lost(self, removal: Removal, old: PlacementRecord, new: PlacementRecord) -> bool:
+        """Whether an object is still written, and the selectors that it was placed by are still there, in its placement
+        or in one that takes over, and name it no more."""
+        selectors, identity = new.placement.selectors, removal.object.identity if removal.object is not None else None
+        if identity is None or not self.causes.is_written(removal):
+            return False
+        if new.placement.key != old.placement.key and self.losses.selects(new.placement.key, identity):
+            return False
+        same = selectors == old.placement.selectors
+        return same or any(one in selectors for one in self.causes.selectors_of(removal))
 
     def _is_emptied(self, selector: ResourceSelector, old: PlacementRecord) -> bool:
         """Whether a selector matches nothing, and did match something or is new."""

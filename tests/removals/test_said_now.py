@@ -270,6 +270,7 @@ def test_an_object_that_leaves_by_labels_has_the_place_of_the_edit(edited: str) 
     kind = "Namespace" if edited == "namespace" else "ConfigMap"
     by_team = selector("", "v1", kind, label_selector=LabelSelector({"team": "web"}))
     placement = replace(record.placement, selectors=(by_team,), origin=Origin("placements/web.yaml", 1))
+    record = replace(record, placement=placement)
     changed = chosen(team="wbe") if edited == "namespace" else config_map("a", team="wbe")
     changed = replace(changed, origin=Origin("resources/edited.yaml", 7))
     payload = (changed, A) if edited == "namespace" else (changed, chosen(team="web"))
@@ -281,7 +282,7 @@ def test_an_object_that_leaves_by_labels_has_the_place_of_the_edit(edited: str) 
     written = tuple(changed if one.key == changed.key else one for one in payload)
     found = now(hold("h", [of_object(selected)], "why"), fleet(record), objects=objects, payload=written)
     assert found.removals[0].cause.field == FieldPlace(changed.origin, ("metadata", "labels", "team"))
-    without = fleet(placed(WEB, CLUSTERS, selected))
+    without = fleet(replace(placed(WEB, CLUSTERS, selected), placement=placement))
     found = now(hold("h", [of_object(selected)], "why"), without, objects=objects, payload=written)
     is_known = edited == "object"
     assert (found.removals[0].cause.path == changed.origin.path) is is_known, "what its Namespace had is not known"
