@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
+from string import ascii_letters
 from typing import Final
 
 _NEAR: Final = 0.75
@@ -59,7 +60,8 @@ def likeness(one: str, other: str) -> float:
 def is_typing_error(old: str, new: str) -> bool:
     """Whether one letter was added, left out, exchanged, or swapped with its neighbour.
 
-    Digits do not count: names that differ by a number are versions (`migrate-1`, `migrate-2`).
+    Digits do not count, nor does a letter that stands alone: names that differ by one are versions (`migrate-1` and
+    `migrate-2`, `worker-a` and `worker-b`, `eu-1a` and `eu-1b`).
     """
     if abs(len(old) - len(new)) > 1:
         return False
@@ -69,4 +71,11 @@ def is_typing_error(old: str, new: str) -> bool:
         a, b = a[:-1], b[:-1]
     if old == new or any(sign.isdigit() for sign in a + b):
         return False
-    return (len(a) <= 1 and len(b) <= 1) or (len(a) == 2 and a == b[::-1])
+    alone = max(_letters_around(old, start, len(a)), _letters_around(new, start, len(b))) <= 1
+    return (len(a) <= 1 and len(b) <= 1 and not alone) or (len(a) == 2 and a == b[::-1])
+
+
+def _letters_around(name: str, start: int, length: int) -> int:
+    """How many letters the word has in which so many signs stand from `start` on."""
+    before, after = name[:start], name[start + length :]
+    return len(before) - len(before.rstrip(ascii_letters)) + length + len(after) - len(after.lstrip(ascii_letters))

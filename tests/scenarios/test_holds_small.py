@@ -131,3 +131,30 @@ def test_two_ignore_lines_are_two_holds() -> None:
         world.write({".gitfleetignore": "app.yaml\nsettings.yaml\n"})
         world.settle()
     assert sorted(len(hold.removals) for hold in world.state().holds.values()) == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "held"),
+    [
+        ("worker-a", "worker-b", False),
+        ("worker-blue", "worker-green", False),
+        ("worker-v1", "worker-v2", False),
+        ("worker-a", "wokrer-a", True),
+        ("worker-a", "woker-a", True),
+        ("worker-a", "worrker-a", True),
+    ],
+)
+@pytest.mark.parametrize("moved", [True, False])
+def test_a_name_with_another_letter_at_its_end_is_meant_and_a_misspelt_one_held(
+    old: str, new: str, held: bool, moved: bool
+) -> None:
+    world = settled()
+    world.commit(builders.config_map("legacy", old, {"k": "v"}))
+    world.settle()
+    (path,) = (path for path in world.repo.files("main") if old in path)
+    target = f"resources/legacy/moved/{new}.yaml" if moved else path
+    world.write({path: None, target: builders.to_yaml(builders.config_map("legacy", new, {"k": "v"}))})
+    world.settle()
+    assert (world.live("c1", "ConfigMap", old) is not None, bool(world.state().holds)) == (held, held)
+    if held:
+        assert [reason.rule for reason in only_hold(world).reasons] == [HoldRule.LIKELY_TYPO]
