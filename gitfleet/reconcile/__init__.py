@@ -80,11 +80,9 @@ def _decide(
     (profile, faults), disturbed = schedule.profile_for(wanted.config, plugins), apply.disturbed_by(operations)
     shared = replace(prepare(inputs, clusters, profile, disturbed, memo.shared, failures), kept=kept)
     placements = decide_placements(accepted.placements, seen, shared, memo.placements, failures)
-    after = replace(
-        placements.within(with_settings(known, wanted)),
-        overrides=shared.override_snapshots,
-        evictions=_evictions(inputs, placements, shared, failures),
-    )
+    evictions = _evictions(inputs, placements, shared, failures)
+    after = placements.within(with_settings(known, wanted))
+    after = replace(after, overrides=shared.override_snapshots, evictions=evictions)
     works_after, rendered, after = _rendered(after, placements, shared, rendered, failures)
     said = (*status.standing_notices(before, wanted.commit), *_warnings(shared, placements, after))
     after = replace(after, faults=wanted.faults + listed((*faults, *status.faults_of(failures, after, wanted), *said)))
