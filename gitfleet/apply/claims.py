@@ -75,15 +75,19 @@ class Claims:
 
     def gives_up(self, placement: PlacementKey, identity: Identity) -> bool:
         """Whether a placement is to lose an object, though its work on this cluster may have it still."""
-        return placement in self.request.going or identity in self.request.given_up.get(placement, ())
+        request = self.request
+        lost = identity in request.given_up.get(placement, ()) or identity in request.held.get(placement, ())
+        return lost or placement in request.going
 
     def yields_to(self, placement: PlacementKey, manifest: Manifest, holder: PlacementKey) -> bool:
         """Whether the placement that has an object lets go of it for another one that wants it here: it is to lose the
-        object, and the other one changes nothing in it. So neither waits for the rollout of the other."""
+        object, and the other one changes nothing in it, so that neither waits for the rollout of the other; or its
+        own rollout waits for the answer to a hold."""
         entry, identity = self.entry(manifest.key), manifest.key.identity
-        if entry is None or entry.applied_digest != manifest.digest or self.gives_up(placement, identity):
+        if entry is None or entry.placement != holder or self.gives_up(placement, identity):
             return False
-        return entry.placement == holder and self.gives_up(holder, identity)
+        same = entry.applied_digest == manifest.digest
+        return self.gives_up(holder, identity) if same else identity in self.request.held.get(holder, ())
 
 
 def index_claims(request: ApplyRequest, failures: Failures, successors: Successors) -> Claims:

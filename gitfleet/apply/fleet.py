@@ -83,6 +83,8 @@ def plan_fleet(
             going=going,
             outdated=frozenset(w.placement for w in placed if newest.get(w.placement, w.snapshot) != w.snapshot),
             given_up={w.placement: given_up[w.placement] for w in placed if w.placement in given_up},
+            held=successors.held_on(name),
+            holds={w.placement: hold for w in placed if (hold := successors.hold_of(w.placement))},
             applied=AppliedManifests(works[1].get(name, ()), state.placements),
         )
         mine = Failures()

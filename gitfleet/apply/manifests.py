@@ -7,6 +7,7 @@ from typing import assert_never
 
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest
+from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import WhenToTakeOver
 from gitfleet.apply.claims import Claims, is_terminating, needs_of
 from gitfleet.apply.ledgers import is_applied_by_gitfleet
@@ -37,14 +38,7 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
         return _report(manifest, work, live, claims)
     holder = claims.holders[identity]
     if holder is not work.placement and holder != work.placement:
-        if claims.gives_up(work.placement, identity):
-            why = f"{key} is handed over to {holder.kind} {holder}"
-            return left_alone(manifest, work, live, KeepCode.HANDED_OVER, why)
-        why = f"{key} belongs to {holder.kind} {holder} on this cluster"
-        if holder in request.going:
-            why += ", which is being removed, and is handed over as that leaves"
-            return left_alone(manifest, work, live, KeepCode.HANDED_OVER_LATER, why)
-        return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why)
+        return _of_another(holder, manifest, work, live, claims)
     entry = claims.entries.get(identity)
     if live is None:
         known = entry is not None and entry.uid is not None
@@ -64,6 +58,23 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
     if entry is None or (entry.uid is None and not is_applied_by_gitfleet(live)) or entry.uid not in (None, live.uid):
         return _take_over(manifest, work, live, entry, claims)
     return _reapply(manifest, work, live, entry, claims)
+
+
+def _of_another(
+    holder: PlacementKey, manifest: Manifest, work: Work, live: LiveObject | None, claims: Claims
+) -> Operation:
+    """Another placement has the object here."""
+    key = manifest.key
+    if claims.gives_up(work.placement, key.identity):
+        why = f"{key} is handed over to {holder.kind} {holder}"
+        return left_alone(manifest, work, live, KeepCode.HANDED_OVER, why)
+    why = f"{key} belongs to {holder.kind} {holder} on this cluster"
+    if holder in claims.request.going:
+        why += ", which is being removed, and is handed over as that leaves"
+        return left_alone(manifest, work, live, KeepCode.HANDED_OVER_LATER, why)
+    if hold := claims.request.holds.get(holder):
+        why += f", whose removal {hold} holds: approve it, or write {holder} back"
+    return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why)
 
 
 def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryEntry, claims: Claims) -> Operation:

@@ -29,9 +29,10 @@ class ApplyRequest:
     of works and inventory; a key in neither was not observed and is left as it is. `known_namespaces` are those the
     cluster was seen to have, None when they were not read. Where the cluster is `leaving` the fleet, `removing` follows
     its deleteOptions. `going` are the placements that are being removed: what they still have is handed over as they
-    leave. `given_up` are the objects that other placements are to lose, by their newest content. `outdated` are those
-    whose work is not their newest content: what another one changed since is not changed back by it. `applied` finds
-    the manifest that was applied last, where it is known.
+    leave. `given_up` are the objects that placements are to lose, by their newest content, and `held` those that they
+    have only because the removal is held; `holds` name what keeps a placement whole. `outdated` are those
+    whose work is not their newest content: what another one changed since is not changed back by it.
+    `applied` finds the manifest that was applied last, where it is known.
     """
 
     cluster: str
@@ -45,5 +46,7 @@ class ApplyRequest:
     going: Collection[PlacementKey] = frozenset()
     outdated: Collection[PlacementKey] = frozenset()
     given_up: Mapping[PlacementKey, Collection[Identity]] = field(default_factory=dict)
+    held: Mapping[PlacementKey, Collection[Identity]] = field(default_factory=dict)
+    holds: Mapping[PlacementKey, str] = field(default_factory=dict)
     compared: Comparisons = field(default_factory=Comparisons, compare=False)
     applied: Callable[[InventoryEntry], Manifest | None] = field(default=unknown, compare=False)

@@ -5,14 +5,14 @@ Asked by whoever lets something go: the plan of a cluster's operations, placemen
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import MemberCluster, silent_from
 from gitfleet.api.conditions import ConditionType, Reason, Status, find_condition
 from gitfleet.api.envelopes import carried_identities
-from gitfleet.api.holds import RemovalKind
+from gitfleet.api.holds import Hold, HoldRule, Removal, RemovalKind
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.api.snapshots import ResourceSnapshot
@@ -24,31 +24,25 @@ from gitfleet.model.works import Work
 @dataclass(slots=True)
 class Successors:
     """The placements that stay, by what they select in their newest content (`unsaid`: and beside it; `misread`: and by
-    files with errors; `left_out`: see FleetState); `held` are the clusters whose removal is held, by its hold. Indexed
-    once, when first asked."""
+    files with errors; `left_out`: see FleetState), and the `holds` that wait; indexed once, when first asked."""
 
     records: Mapping[PlacementKey, PlacementRecord]
     clusters: Mapping[str, MemberCluster] = field(default_factory=dict)
     unsaid: Mapping[PlacementKey, Collection[Identity]] = field(default_factory=dict)
     misread: Mapping[PlacementKey, MisreadObjects] = field(default_factory=dict)
     left_out: Collection[str] = frozenset()
-    held: Mapping[str, str] = field(default_factory=dict)
+    holds: Mapping[str, Hold] = field(default_factory=dict)
     _selecting: dict[Identity, list[PlacementKey]] | None = None
     _content: dict[tuple[PlacementKey, str | None], frozenset[Identity]] = field(default_factory=dict)
     _bindings: dict[PlacementKey, dict[str, Binding]] = field(default_factory=dict)
+    _held: dict[PlacementKey, list[tuple[Hold, Removal]]] | None = None
     _elsewhere: dict[tuple[PlacementKey, Identity], bool] = field(default_factory=dict)
 
     @classmethod
     def of(cls, state: FleetState) -> Successors:
         """Those of a state."""
-        held = {
-            removal.cluster: name
-            for name, hold in state.holds.items()
-            if hold.answer is not Status.TRUE
-            for removal in hold.removals
-            if removal.kind is RemovalKind.CLUSTER
-        }
-        return cls(state.placements, state.clusters, state.unsaid, state.misread, state.left_out, held)
+        holds = {name: hold for name, hold in state.holds.items() if hold.answer is not Status.TRUE}
+        return cls(state.placements, state.clusters, state.unsaid, state.misread, state.left_out, holds)
 
     def selecting(self, identity: Identity, owner: PlacementKey | None) -> Iterable[PlacementKey]:
         """The placements that select an object, beside its owner."""
@@ -83,6 +77,46 @@ class Successors:
         had = frozenset[Identity]().union(*(self.content(key, record.snapshot_named(name)) for name in older))
         return had - self.content(key, latest) - frozenset(self.unsaid.get(key, ())) - self._unsure(key)
 
+    def held_on(self, cluster: str) -> dict[PlacementKey, frozenset[Identity]]:
+        """What placements have on a cluster only because its removal is held: nothing that another one has instead is
+        lost, so that one gets it at once. Not where the hold is about who rolls it out (NotExternal)."""
+        found: dict[PlacementKey, frozenset[Identity]] = {}
+        for key, removals in self._removals.items():
+            for hold, removal in removals:
+                here = (
+                    removal.cluster in ("", cluster)
+                    and self.records[key].pinned is None
+                    and not is_held_for(hold, removal, HoldRule.NOT_EXTERNAL)
+                )
+                if here and (removed := self._removed(key, removal)):
+                    found[key] = found.get(key, frozenset()) | removed
+        return found
+
+    def hold_of(self, key: PlacementKey) -> str:
+        """The hold by which a placement keeps what it has though it is removed, and another one may not have it; ""
+        where there is none."""
+        removals = self._removals.get(key, ())
+        return next((hold.name for hold, removal in removals if is_held_for(hold, removal, HoldRule.NOT_EXTERNAL)), "")
+
+    @property
+    def _removals(self) -> Mapping[PlacementKey, Sequence[tuple[Hold, Removal]]]:
+        """What is held of placements that stay."""
+        if self._held is None:
+            self._held = {}
+            for hold in self.holds.values():
+                for removal in hold.removals:
+                    if removal.placement is not None and removal.placement in self.records:
+                        self._held.setdefault(removal.placement, []).append((hold, removal))
+        return self._held
+
+    def _removed(self, key: PlacementKey, removal: Removal) -> frozenset[Identity]:
+        record = self.records[key]
+        if removal.kind is RemovalKind.OBJECT and removal.object is not None:
+            return frozenset((removal.object.identity,))
+        if removal.kind not in (RemovalKind.PLACEMENT, RemovalKind.BINDING):
+            return frozenset()
+        return frozenset().union(*(self.content(key, one) for one in record.resource_snapshots))
+
     def newest(self) -> dict[PlacementKey, str]:
         """The newest snapshot of each placement; those that are pinned to another one are left out."""
         return {
@@ -115,7 +149,12 @@ class Successors:
         """Whether an object that another placement gives up on a cluster need not stay there for this one."""
         if self._lacks(key, cluster, identity, works):
             return False
-        return self.binding(key, cluster) is not None or (cluster not in self.held and self._has_it(key, identity))
+        return self.binding(key, cluster) is not None or (not self._holding(cluster) and self._has_it(key, identity))
+
+    def _holding(self, cluster: str) -> str:
+        """The hold by which a cluster stays in the fleet, "" where there is none."""
+        leaves = Removal(kind=RemovalKind.CLUSTER, cluster=cluster).id
+        return next((name for name, hold in self.holds.items() if leaves in (r.id for r in hold.removals)), "")
 
     def _has_it(self, key: PlacementKey, identity: Identity) -> bool:
         """Whether a placement has an object on a cluster that answers, and wherever else it is picked: those that have
@@ -204,8 +243,8 @@ class Successors:
             return f", as {key.kind} {key} may select it, but {error}"
         if self.binding(key, cluster) is not None:
             return f" until {key.kind} {key}, which selects it, has it here"
-        if cluster in self.held:
-            return f" for {key.kind} {key}, which selects it, while {self.held[cluster]} holds the removal of {cluster}"
+        if hold := self._holding(cluster):
+            return f" for {key.kind} {key}, which selects it, while {hold} holds the removal of {cluster}"
         return f" until {key.kind} {key}, which selects it, has it where it is picked"
 
     def error_of(self, key: PlacementKey, identity: Identity | None = None) -> str:
@@ -250,6 +289,12 @@ class Successors:
             known = known.union(*carried_identities(snapshot.manifests or ()).values())
             self._content[key, snapshot.name] = known
         return known
+
+
+def is_held_for(hold: Hold, removal: Removal, *rules: HoldRule) -> bool:
+    """Whether one of these rules is among the reasons for which a removal is held."""
+    numbers = removal.reasons or range(len(hold.reasons))
+    return any(hold.reasons[number].rule in rules for number in numbers)
 
 
 _RENDERED = (ConditionType.OVERRIDDEN, ConditionType.WORK_SYNCHRONIZED)

@@ -60,7 +60,8 @@ def decide_with_holds(
         fresh |= removals.new_holds(groups, wanted.commit, before.observed_commit or "", inputs.now)
         held = (*held, *(removal for group in groups for removal in group.removals))
     late = _undecided(holds.values(), kept, Failures(decision.failures))
-    left = removals.remaining(holds, before.holds, kept, late)
+    taken = removals.taken_over(before.holds, before, decision.after, overridden)
+    left = removals.remaining(holds, before.holds, kept, late, taken)
     uncounted = [fault for name in left for fault in verdicts[name].faults if verdicts[name].answer is None]
     now = removals.as_of_now({**left, **fresh}, wanted, before, decision.after, overridden)
     return _with_holds(decision, now, uncounted), memo

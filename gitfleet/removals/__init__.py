@@ -8,6 +8,7 @@
     answered            the holds with their answers
     remaining           the holds that are still asked for
     new_holds           the holds of this commit
+    taken_over          what is held and takes nothing away any more
     as_of_now           the holds with the counts and causes of what they hold now
     fields_of           the fields whose lines are to be found in the files
     with_lines          the holds with these lines
@@ -20,7 +21,7 @@ Source: decisions D25, D31 and D33.
 
 from gitfleet.removals.answers import answered, asked, pending, remaining
 from gitfleet.removals.going import going
-from gitfleet.removals.holds import as_of_now, fields_of, new_holds, with_lines
+from gitfleet.removals.holds import as_of_now, fields_of, new_holds, taken_over, with_lines
 from gitfleet.removals.judging import HeldBack, JudgeRequest, judge
 from gitfleet.removals.kept import Kept, still_wanted
 
@@ -38,5 +39,6 @@ __all__ = [
     "pending",
     "remaining",
     "still_wanted",
+    "taken_over",
     "with_lines",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -47,8 +47,11 @@ def pending(holds: Iterable[Hold]) -> tuple[Removal, ...]:
     return tuple(removal for hold in holds if hold.answer is not Status.TRUE for removal in hold.removals)
 
 
-def remaining(holds: Holds, before: Holds, kept: Kept, undecided: Iterable[Removal]) -> dict[str, Hold]:
-    """The holds that go on: each with the removals that the newest commit still asks for.
+def remaining(
+    holds: Holds, before: Holds, kept: Kept, undecided: Iterable[Removal], taken: Container[str] = ()
+) -> dict[str, Hold]:
+    """The holds that go on: each with the removals that the newest commit still asks for and that take something away
+    (not those `taken` over, by id).
 
     One whose removals were all taken back is gone. One that is approved stays for the decision that lets its removals
     happen, and is gone with the next one, but for removals that are `undecided`. A smaller set keeps the name and the
@@ -61,7 +64,7 @@ def remaining(holds: Holds, before: Holds, kept: Kept, undecided: Iterable[Remov
             was_approved = name in before and before[name].answer is Status.TRUE
             removals = tuple(r for r in hold.removals if r.id in late) if was_approved else hold.removals
         else:
-            removals = tuple(r for r in hold.removals if kept.asks_for(r))
+            removals = tuple(r for r in hold.removals if kept.asks_for(r) and r.id not in taken)
         if removals:
             left[name] = hold if removals == hold.removals else _part(hold, removals)
     return left

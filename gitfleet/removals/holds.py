@@ -7,10 +7,21 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from gitfleet.api.holds import HOLD_PREFIX, Cause, FieldPlace, Hold, HoldReason, Removal, removals_digest
+from gitfleet.api.holds import (
+    HOLD_PREFIX,
+    Cause,
+    FieldPlace,
+    Hold,
+    HoldReason,
+    HoldRule,
+    Removal,
+    RemovalKind,
+    removals_digest,
+)
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
+from gitfleet.model.successors import is_held_for
 from gitfleet.removals.answers import pending
 from gitfleet.removals.causes import Causes
 from gitfleet.removals.judging import HeldBack
@@ -51,6 +62,21 @@ def as_of_now(
     losses = Losses.between(before, after, Kept.of(pending(holds.values())), overridden)
     causes = Causes.between(before, after, desired)
     return {name: _as_of_now(hold, losses, causes) for name, hold in holds.items()}
+
+
+def taken_over(holds: Mapping[str, Hold], before: FleetState, after: FleetState, overridden: Overridden) -> set[str]:
+    """The held removals that take nothing away any more, by id: other placements take over all of it, on the same
+    clusters. Not where that is what is held (NotExternal), or nobody knows why it is."""
+    losses = Losses.between(before, after, Kept.of(pending(holds.values())), overridden) if holds else None
+    return {
+        removal.id
+        for hold in holds.values()
+        for removal in hold.removals
+        if losses is not None
+        and not is_held_for(hold, removal, HoldRule.NOT_EXTERNAL, HoldRule.UNREADABLE_HOLD)
+        and removal.kind in (RemovalKind.OBJECT, RemovalKind.PLACEMENT, RemovalKind.BINDING)
+        and losses.is_taken_over(removal)
+    }
 
 
 def _as_of_now(hold: Hold, losses: Losses, causes: Causes) -> Hold:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from gitfleet.api.holds import ClusterCount, Removal, RemovalKind
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
-from gitfleet.model.state import FleetState, changed
+from gitfleet.model.state import FleetState, PlacementRecord, changed
 from gitfleet.model.successors import Successors
 from gitfleet.removals.kept import Kept
 from gitfleet.removals.unfinished import brought_unfinished
@@ -102,6 +102,39 @@ class Losses:
             )
             for name in sorted(leaving | gone.keys())
         )
+
+    def is_taken_over(self, removal: Removal) -> bool:
+        """Whether others have all that a removal names on the same clusters, or by their newest content are to."""
+        key = removal.placement
+        record = self.before.placements.get(key) if key is not None else None
+        if key is None or record is None:
+            return False
+        identities = {removal.object.identity} if removal.object is not None else self._content(record)
+        clusters = (removal.cluster,) if removal.cluster else {binding.cluster for binding in record.bindings}
+        there = [
+            (name, one)
+            for name in clusters
+            for one in identities
+            if (name, one) in self.placed.by_cluster.get(name, ())
+        ]
+        mine = self.placed.by_placement.get(key, set())
+        mine = mine.intersection(self._named(removal, key, mine))
+        return bool(there) and all(self._is_taken(cell, key) for cell in mine)
+
+    def _is_taken(self, cell: Cell, but: PlacementKey) -> bool:
+        cluster, identity = cell
+        for key in self._wanting(identity, but):
+            binding = self._successors.binding(key, cluster) if self._wants(key, cluster) else None
+            if binding is None or binding.apply_strategy.type.only_reports:
+                continue
+            newest = self._successors.content(key, self.after.placements[key].latest_resources)
+            if identity in newest and identity not in self.overridden(key, cluster):
+                return True
+        return False
+
+    def _content(self, record: PlacementRecord) -> frozenset[Identity]:
+        contents = (self._successors.content(record.placement.key, one) for one in record.resource_snapshots)
+        return frozenset[Identity]().union(*contents)
 
     def is_wanted(self, identity: Identity) -> bool:
         """Whether a placement has an object, on whichever clusters."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.bindings import KEPT_FOR_SUCCESSOR, Binding, BindingState, FailedObject
-from gitfleet.api.holds import Removal, RemovalKind
+from gitfleet.api.holds import HoldRule, Removal, RemovalKind
 from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey, PlacementPolicy, PlacementType
@@ -19,7 +19,7 @@ from gitfleet.model.renames import under_name
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.successors import Successors
 from gitfleet.model.works import Work
-from tests.removals.fleets import SHOP, WEB, config_map, envelope, fleet, hold, placed
+from tests.removals.fleets import SHOP, WEB, config_map, envelope, fleet, hold, of_binding, of_object, placed
 from tests.rollout.builders import NOW
 from tests.state import builders
 
@@ -155,6 +155,40 @@ def test_a_cluster_whose_removal_is_held_keeps_what_the_other_placement_has_else
         assert found.awaited(WEB, "c1", MINE) == stays
     found = Successors.of(replace(state, holds={held.name: held}))
     assert found.stays_for(SHOP, "c1", MINE).endswith("while hold-c1 holds the removal of c1")
+
+
+THEIRS = B.key.identity
+WITH_B = placed(WEB, ("c1", "c2"), A, B)
+
+
+@pytest.mark.parametrize(
+    ("removal", "on_c1", "on_c2"),
+    [
+        (of_object(A), {WEB: {MINE}}, {WEB: {MINE}}),
+        (Removal(kind=RemovalKind.PLACEMENT, placement=WEB), {WEB: {MINE, THEIRS}}, {WEB: {MINE, THEIRS}}),
+        (of_binding("c1"), {WEB: {MINE, THEIRS}}, {}),
+        (Removal(kind=RemovalKind.PLACEMENT, placement=LATE), {}, {}),
+        (Removal(kind=RemovalKind.STRATEGY, placement=WEB), {}, {}),
+        (Removal(kind=RemovalKind.CLUSTER, cluster="c1"), {}, {}),
+    ],
+)
+def test_what_is_held_may_be_handed_over_unless_that_is_what_the_hold_is_about(
+    removal: Removal, on_c1: dict[PlacementKey, Any], on_c2: dict[PlacementKey, Any]
+) -> None:
+    held = hold("hold-web", (removal,), "too much")
+    found = Successors({WEB: WITH_B}, holds={held.name: held})
+    assert (dict(found.held_on("c1")), found.hold_of(WEB)) == (on_c1, "")
+    assert found.held_on("c2") == on_c2
+    (reason,) = held.reasons
+    external = replace(held, reasons=(replace(reason, rule=HoldRule.NOT_EXTERNAL),))
+    found = Successors({WEB: WITH_B}, holds={held.name: external})
+    assert (found.held_on("c1"), found.hold_of(WEB)) == ({}, "hold-web" if removal.placement == WEB else "")
+
+
+def test_of_a_pinned_placement_nothing_is_handed_over_for_a_hold() -> None:
+    held = hold("hold-web", (of_object(A),), "too much")
+    pinned = replace(WITH_B, conditions=(builders.condition("ClusterResourcePlacementPinned"),))
+    assert Successors({WEB: pinned}, holds={held.name: held}).held_on("c1") == {}
 
 
 def work(**changes: Any) -> Mapping[PlacementKey, Work]:

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from gitfleet.api.holds import HoldRule
+from gitfleet.api.placements import PlacementKey
 from gitfleet.views import hold_document, hold_sentence
 from tests import builders
 from tests.scenarios.test_holds import CLUSTERS, answer, objects, only_hold, placement_of, settled
@@ -127,7 +128,7 @@ def test_counts_follow_the_clusters_that_come_and_go() -> None:
         assert [count.cluster for count in only_hold(world).clusters] == [*CLUSTERS, "c7"]
 
 
-def test_a_second_placement_that_wants_the_object_takes_it_out_of_the_count() -> None:
+def test_a_second_placement_that_wants_all_of_it_ends_the_hold() -> None:
     world = settled()
     with world.nothing_deleted():
         world.commit(remove=["placements/web.yaml"])
@@ -137,4 +138,4 @@ def test_a_second_placement_that_wants_the_object_takes_it_out_of_the_count() ->
         heir = builders.placement("heir", "web", "spare", strategy=strategy())
         world.commit(builders.namespace("spare"), heir, builders.namespace("other"), builders.placement("other"))
         world.settle()
-        assert only_hold(world).objects == 0
+        assert not world.state().holds and PlacementKey("", "web") not in world.state().placements
