@@ -151,8 +151,9 @@ class Binding:
     The spec is `state`, `resource_snapshot` (name, None before the first rollout), the override snapshots and
     `apply_strategy`; every change of the spec adds 1 to `generation`, so that conditions observed before it no longer
     count. `deleting` is when the binding was given up: its resources are being removed, then it vanishes.
-    `applied_snapshot` is the snapshot that the cluster really has (decision D23). `override_labels` are the labels that
-    the overrides saw on the cluster at the last rollout: other labels change nothing there before the next one.
+    `applied_snapshot` is the snapshot that the cluster really has (decision D23). `override_labels` are the labels,
+    annotations ("annotation:" before the key) and properties ("property:") that the overrides saw on the cluster at the
+    last rollout: others change nothing there before the next one.
     """
 
     placement: Annotated[PlacementKey, OWNER]

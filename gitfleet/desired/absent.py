@@ -23,12 +23,15 @@ from gitfleet.formats.canonical_json import canonical_json
 _VARIABLE: Final = re.compile(r"\$\{?\s*MEMBER[-_ ]?CLUSTER[^}\"]*\}?", re.IGNORECASE)
 _CORRECT: Final = "correct it, or add it"
 _REMOVE: Final = "correct it, or remove it"
-_SOUND: Final = re.compile(r"\$\{MEMBER-CLUSTER-(NAME|LABEL-KEY-[A-Za-z0-9][-A-Za-z0-9_./]*)\}")
+_SOUND: Final = re.compile(
+    r"\$\{MEMBER-CLUSTER-(NAME|(LABEL-KEY|ANNOTATION-KEY|PROPERTY)-[A-Za-z0-9][-A-Za-z0-9_./]*)\}"
+)
 
 _RUN: Final = "ClusterStagedUpdateRun"
 _NO_VARIABLE: Final = (
-    "holds a variable that does not exist and goes out as it is written; write ${MEMBER-CLUSTER-NAME} or "
-    "${MEMBER-CLUSTER-LABEL-KEY-<label key>}"
+    "holds a variable that does not exist and goes out as it is written; write ${MEMBER-CLUSTER-NAME}, "
+    "${MEMBER-CLUSTER-LABEL-KEY-<label key>}, ${MEMBER-CLUSTER-ANNOTATION-KEY-<key>} or "
+    "${MEMBER-CLUSTER-PROPERTY-<name>}"
 )
 
 

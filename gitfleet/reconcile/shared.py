@@ -66,7 +66,9 @@ class Shared:
 
     def facts(self) -> tuple[object, ...]:
         """What every placement depends on beside what was seen of it, its selection and its scheduling."""
-        clusters = {name: (cluster.deleting, cluster.labels) for name, cluster in self.clusters.items()}
+        readable = (one for one in self.every_override if one.reference not in self.unreadable)
+        looked_at = works.looked_at_beside_labels(readable, self.clusters)
+        clusters = {name: (cluster.deleting, cluster.labels) for name, cluster in self.clusters.items()}, looked_at
         return self.overrides, self.unreadable, clusters, self.quarantines, self.pins
 
     def beside(self, key: PlacementKey) -> Beside:

@@ -133,10 +133,15 @@ def staleness(request: RolloutRequest, binding: Binding) -> str | None:
         return "the overrides that concern it have changed"
     labels = request.labels.get(binding.cluster, ())
     if labels and binding.override_labels and labels != binding.override_labels:
-        return "the cluster's labels that its overrides depend on have changed"
+        what = ", ".join(sorted({_what(key) for key, _ in {*labels} ^ {*binding.override_labels}}))
+        return f"the cluster's {what} that its overrides depend on have changed"
     if binding.apply_strategy != request.apply_strategy:
         return "the apply strategy has changed"
     return None
+
+
+def _what(pinned_key: str) -> str:
+    return {"annotation": "annotations", "property": "properties"}.get(pinned_key.partition(":")[0], "labels")
 
 
 def _classify(out: Classes, request: RolloutRequest, position: int, binding: Binding, unavailable: timedelta) -> None:

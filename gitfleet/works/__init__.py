@@ -12,7 +12,8 @@
     names_placement         whether an override is for a placement
     unreadable_overrides    the overrides that cannot be read
     check_readable          holds a placement that one of these is for
-    pinned_labels           the labels of clusters that given overrides depend on
+    pinned_labels           the labels, annotations and properties of clusters that given overrides depend on
+    looked_at_beside_labels what of that is no label, for all overrides
 
 Forbidden here: deciding who gets which snapshot, talking to clusters, repeating a value of a patch or an object in an
 error. Manifests that nothing patches are the snapshot's own objects, never copies.
@@ -31,7 +32,7 @@ from gitfleet.works.matching import (
     overrides_for,
     unreadable_overrides,
 )
-from gitfleet.works.pinned import pinned_labels
+from gitfleet.works.pinned import looked_at_beside_labels, pinned_labels
 from gitfleet.works.render import render_work
 from gitfleet.works.unwritten import Unwritten
 
@@ -43,6 +44,7 @@ __all__ = [
     "WorksMemo",
     "check_readable",
     "deleted_on",
+    "looked_at_beside_labels",
     "names_placement",
     "newly_deleted",
     "overrides_by_cluster",

@@ -11,9 +11,8 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.overrides import JsonPatch
 from gitfleet.formats.canonical_json import NotJson, canonical_json, parse_json
+from gitfleet.works.variables import VariableError, replaced
 
-_NAME: Final = "${MEMBER-CLUSTER-NAME}"
-_LABEL: Final = "${MEMBER-CLUSTER-LABEL-KEY-"
 _VARIABLE: Final = b"${MEMBER-CLUSTER-"
 
 
@@ -54,19 +53,11 @@ class CompiledPatch:
         return jsonpatch.JsonPatch([operation])
 
     def _value(self, cluster: MemberCluster) -> Any:
-        """The value with its variables replaced, in its JSON text as KubeFleet does (hence in keys of maps too)."""
-        text = (self._template or "null").replace(_NAME, cluster.name)
-        labels = cluster.scheduling_labels
-        while (start := text.find(_LABEL)) >= 0:
-            end = text.find("}", start)
-            if end < 0:
-                raise PatchError(f"a variable in the value of {self.path} is missing the closing bracket `}}`")
-            label = text[start + len(_LABEL) : end]
-            if label not in labels:
-                raise PatchError(f"label key {_plain(label)} not found on cluster {cluster.name}")
-            text = text.replace(f"{_LABEL}{label}}}", labels[label])
+        """The value with its variables replaced in its JSON text."""
         try:
-            return parse_json(text)
+            return parse_json(replaced(self._template or "null", cluster, self.path))
+        except VariableError as error:
+            raise PatchError(str(error)) from None
         except NotJson:
             raise PatchError(f"the value of {self.path} is no JSON once its variables are replaced") from None
 
@@ -100,9 +91,3 @@ class CompiledPatch:
         if place == self.path:
             return PatchError(f"{self._operation} {self.path}: nothing is there")
         return PatchError(f"{self._operation} {self.path}: {place} is not there or cannot hold it")
-
-
-def _plain(label: str) -> str:
-    """A label key for a sentence; what is no label key came from the value itself and is not repeated."""
-    allowed = len(label) <= 317 and all(c.isascii() and (c.isalnum() or c in "-_./") for c in label)
-    return label if allowed else "(not a label key)"

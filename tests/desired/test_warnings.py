@@ -38,8 +38,9 @@ def overriding(value: str, placement: str = "web") -> str:
 
 FIELD = "16: spec.policy.overrideRules[0].jsonPatchOverrides[0].value: "
 VARIABLE = FIELD + (
-    "holds a variable that does not exist and goes out as it is written; write ${MEMBER-CLUSTER-NAME} or "
-    "${MEMBER-CLUSTER-LABEL-KEY-<label key>}"
+    "holds a variable that does not exist and goes out as it is written; write ${MEMBER-CLUSTER-NAME}, "
+    "${MEMBER-CLUSTER-LABEL-KEY-<label key>}, ${MEMBER-CLUSTER-ANNOTATION-KEY-<key>} or "
+    "${MEMBER-CLUSTER-PROPERTY-<name>}"
 )
 MEMBER = "apiVersion: cluster.kubernetes-fleet.io/v1\nkind: MemberCluster\nmetadata: {name: eu-west-1}\n"
 FIXED = f"{PLACEMENT}{SELECTOR}  policy: {{placementType: PickFixed, clusterNames: [eu-west-1, eu-wset-1, moon]}}\n"
@@ -61,6 +62,9 @@ NO_PLACEMENT = "names a placement that is not in the repo, so nothing is overrid
         ),
         (overriding("x", "wbe"), [f"13: spec.placement.name: {NO_PLACEMENT}did you mean web?"]),
         (overriding("'${MEMBER-CLUSTER-NAME} ${MEMBER-CLUSTER-LABEL-KEY-example.com/a_b}'"), []),
+        (overriding("'${MEMBER-CLUSTER-ANNOTATION-KEY-a/b} ${MEMBER-CLUSTER-PROPERTY-example.com/sku/a100}'"), []),
+        (overriding("'${MEMBER-CLUSTER-PROPERTY-}'"), [VARIABLE]),
+        (overriding("'${MEMBER-CLUSTER-PROPERTIES-a}'"), [VARIABLE]),
         (overriding("'${MEMBER-CLUSTERNAME}'"), [VARIABLE]),
         (overriding("'$MEMBER-CLUSTER-NAME'"), [VARIABLE]),
         (overriding("'${member-cluster-name}'"), [VARIABLE]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -77,6 +78,61 @@ def test_a_label_in_a_value_is_rolled_out_too() -> None:
     bodies = [world.live(name, "Deployment", "web") for name in CLUSTERS]
     assert [(b or {})["spec"]["template"]["metadata"]["annotations"] for b in bodies] == [{"zone": "b"}] * 4
     assert max(counted) == 1
+
+
+def test_an_annotation_in_a_value_is_rolled_out_too() -> None:
+    world = World()
+    payload = (builders.namespace("web"), builders.deployment("web", "web"))
+    named = more_replicas_in("a", 1)
+    rule = named["spec"]["policy"]["overrideRules"][0]
+    rule["clusterSelector"] = {"clusterSelectorTerms": []}
+    note = {"zone": "${MEMBER-CLUSTER-ANNOTATION-KEY-zone}"}
+    rule["jsonPatchOverrides"] = [{"op": "add", "path": "/spec/template/metadata/annotations", "value": note}]
+
+    def noted(zone: str, *names: str) -> list[dict[str, Any]]:
+        found = [builders.member_cluster(name) for name in names]
+        return [{**body, "metadata": {**body["metadata"], "annotations": {"zone": zone}}} for body in found]
+
+    def zones() -> list[str]:
+        bodies = [world.live(name, "Deployment", "web") for name in CLUSTERS]
+        return [(body or {})["spec"]["template"]["metadata"]["annotations"]["zone"] for body in bodies]
+
+    world.commit(*noted("a", *CLUSTERS), *payload, ONE_AT_A_TIME, named)
+    world.settle()
+    counted = most_down(world)
+    world.restart()
+    world.commit(*noted("b", *CLUSTERS[:2]))
+    world.settle()
+    assert (zones(), max(counted)) == (["b", "b", "a", "a"], 1)
+    assert world.state().faults == ()
+
+
+def test_a_property_in_a_value_is_rolled_out_and_one_that_is_not_known_stops_its_cluster_alone() -> None:
+    world = World()
+    named = more_replicas_in("a", 1)
+    rule = named["spec"]["policy"]["overrideRules"][0]
+    rule["clusterSelector"] = {"clusterSelectorTerms": []}
+    note = {"sku": "${MEMBER-CLUSTER-PROPERTY-example.com/sku}"}
+    rule["jsonPatchOverrides"] = [{"op": "add", "path": "/spec/template/metadata/annotations", "value": note}]
+
+    def skus(**found: str) -> list[dict[str, Any]]:
+        known = {name: {"example.com/sku": sku, "example.com/other": sku} for name, sku in found.items()}
+        return [builders.member_cluster(name, properties=known.get(name)) for name in CLUSTERS]
+
+    def placed() -> list[str | None]:
+        bodies = [world.live(name, "Deployment", "web") for name in CLUSTERS]
+        return [body["spec"]["template"]["metadata"]["annotations"]["sku"] if body else None for body in bodies]
+
+    payload = (builders.namespace("web"), builders.deployment("web", "web"))
+    at_once = builders.placement("web", strategy=builders.rolling_update(maxUnavailable="100%"))
+    world.commit(*skus(c1="a", c2="a", c3="a"), *payload, at_once, named)
+    world.settle()
+    assert placed() == ["a", "a", "a", None]
+    (said,) = [one.message for one in world.bindings("web")["c4"].conditions if one.reason == "OverriddenFailed"]
+    assert "property example.com/sku not found on cluster c4" in said
+    world.commit(*skus(c1="b", c3="a", c4="a"))
+    world.settle()
+    assert placed() == ["b", "a", "a", "a"], "c2 keeps what it has"
 
 
 def test_a_label_that_no_override_looks_at_changes_nothing() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.bindings import Binding, BindingState
-from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.clusters import ClusterStatus, MemberCluster, PropertyValue
 from gitfleet.api.labels import LabelRequirement, LabelSelector
 from gitfleet.api.overrides import JsonPatch, OverridePlacement
 from gitfleet.api.placements import Placement, PlacementKey
@@ -170,6 +170,21 @@ def test_the_labels_that_overrides_look_at() -> None:
         "east": (("disk", None), ("region", "eu"), ("tier", "gold"), ("zone", None)),
     }
     assert pinned_labels({}, (looks,), CLUSTERS) == {}
+
+
+def test_the_annotations_and_properties_that_overrides_look_at_are_those_of_the_last_rollout() -> None:
+    value = "${MEMBER-CLUSTER-ANNOTATION-KEY-a/b}-${MEMBER-CLUSTER-PROPERTY-c/d}-${MEMBER-CLUSTER-LABEL-KEY-region}"
+    reads = override("reads", SETTINGS, rule(JsonPatch("add", "/data", {"x": value})), ns="web")
+    status = ClusterStatus(properties={"c/d": PropertyValue("2"), "other": PropertyValue("3")})
+    noted = replace(EAST, annotations={"a/b": "new"}, status=status)
+    pinned = pinned_labels({"east": ((), ("web/reads-0",))}, (reads,), {"east": noted})
+    assert pinned == {"east": (("annotation:a/b", "new"), ("property:c/d", "2"), ("region", "eu"))}
+    then = (("annotation:a/b", "old"), ("property:c/d", "1"), ("region", "eu"))
+    for labels, placed in ((pinned["east"], "new-2-eu"), (then, "old-1-eu"), ((), "new-2-eu")):
+        binding = at(EAST, resource_snapshot=LATEST.name, resource_overrides=("web/reads-0",), override_labels=labels)
+        state = replace(state_of(binding, overrides=(reads,)), clusters={"east": noted})
+        ((work,),) = render_fleet(state, WorksMemo(), Failures())[0].values()
+        assert [m.body["data"] for m in work.manifests if m.key.name == "settings"] == [{"x": placed}]
 
 
 def test_a_cluster_that_no_override_concerns_is_finished_all_the_same() -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfleet.api.cluster_selectors import ClusterSelectorTerm
+from gitfleet.api.clusters import ClusterStatus, PropertyValue
 from gitfleet.api.labels import LabelRequirement, LabelSelector
 from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import JsonPatch, OverrideRule
@@ -118,6 +119,35 @@ def test_variables_are_replaced_in_values() -> None:
     assert data(bodies(render((SETTINGS,), [override("own", SETTINGS, rule(own), ns="web")])))[0]["x"] == "east"
 
 
+NOTED = replace(
+    EAST,
+    annotations={
+        "team": 'web "one"\\n',
+        "loop": "${MEMBER-CLUSTER-ANNOTATION-KEY-loop} ${MEMBER-CLUSTER-NAME}",
+        "none": "",
+    },
+    status=ClusterStatus(
+        properties={"example.com/sku/a100": PropertyValue("8"), "k8s.io/k8s-version": PropertyValue("v1.36")}
+    ),
+)
+"""A cluster with annotations and properties."""
+
+
+@pytest.mark.parametrize(
+    ("value", "placed"),
+    [
+        ("${MEMBER-CLUSTER-ANNOTATION-KEY-team}", 'web "one"\\n'),
+        ("${MEMBER-CLUSTER-ANNOTATION-KEY-none}", ""),
+        ("${MEMBER-CLUSTER-PROPERTY-example.com/sku/a100} of ${MEMBER-CLUSTER-LABEL-KEY-region}", "8 of eu"),
+        ({"${MEMBER-CLUSTER-PROPERTY-k8s.io/k8s-version}": ["${MEMBER-CLUSTER-NAME}"]}, {"v1.36": ["east"]}),
+        ("${MEMBER-CLUSTER-ANNOTATION-KEY-loop}", "${MEMBER-CLUSTER-ANNOTATION-KEY-loop} ${MEMBER-CLUSTER-NAME}"),
+    ],
+)
+def test_annotations_and_properties_are_replaced_by_their_text_as_it_is(value: Any, placed: Any) -> None:
+    work = render((SETTINGS,), [override("ro", SETTINGS, rule(add("/data/x", value)), ns="web")], NOTED)
+    assert (work.error, data(bodies(work))[0]["x"]) == (None, placed)
+
+
 def test_removing_needs_no_value_and_looks_at_none() -> None:
     gone = JsonPatch("remove", "/data/a", "${MEMBER-CLUSTER-LABEL-KEY-no}")
     assert data(bodies(render((SETTINGS,), [override("ro", SETTINGS, rule(gone), ns="web")]))) == [{}]
@@ -134,6 +164,7 @@ def test_what_comes_after_a_deleted_object_is_placed() -> None:
     assert work.manifests == (ROLE,)
 
 
+RESTLESS = "resources.kubernetes-fleet.io/available-cpu"
 ON_SETTINGS = 'ResourceOverrideSnapshot "ro-0" failed to apply on ConfigMap "settings" in namespace "web": rule 1: '
 
 
@@ -153,6 +184,17 @@ ON_SETTINGS = 'ResourceOverrideSnapshot "ro-0" failed to apply on ConfigMap "set
         (
             add("/data/x", "${MEMBER-CLUSTER-LABEL-KEY-b} ${MEMBER-CLUSTER-LABEL-KEY-a}"),
             "label key b not found on cluster east",
+        ),
+        (add("/data/x", "${MEMBER-CLUSTER-ANNOTATION-KEY-no}"), "annotation no not found on cluster east"),
+        (add("/data/x", "${MEMBER-CLUSTER-PROPERTY-a.b/no}"), "property a.b/no not found on cluster east"),
+        (
+            add("/data/x", f"${{MEMBER-CLUSTER-PROPERTY-{RESTLESS}}}"),
+            f"property {RESTLESS} changes all the time, and each change would be rolled out",
+        ),
+        (add("/data/x", "${MEMBER-CLUSTER-PROPERTY-pass word}"), "property (not a name) not found on cluster east"),
+        (
+            add("/data/x", "${MEMBER-CLUSTER-ANNOTATION-KEY-no"),
+            "a variable in the value of /data/x is missing the closing bracket `}`",
         ),
         *[
             (add("/data/x", f"${{MEMBER-CLUSTER-LABEL-KEY-{key}}}"), f"label key {said} not found on cluster east")
