@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from posixpath import normpath
 from typing import Final
 
 from gitfleet.api.faults import Severity
@@ -19,6 +20,7 @@ from gitfleet.formats.yaml_reader import parse_documents
 
 _HASH: Final = re.compile("-[2456789bcdfghkmt]{10}$")
 """kustomize api/hasher/hasher.go: a hash in hexadecimal, with letters in the place of 0, 1, 3, a and e."""
+_PATCHES: Final = frozenset({"patches", "patchesJson6902", "patchesStrategicMerge"})
 _GENERATED: Final = frozenset({("", "ConfigMap"), ("", "Secret")})
 
 
@@ -110,10 +112,25 @@ class Rebuilt:
 
     def _unused(self, folder: str) -> Iterator[str]:
         """Where the files of which a folder was built are now that it does not use them; those that another one still
-        uses are left out."""
-        yield from (path for path in self._built_of(folder) if path not in self._still_used)
+        uses are left out, and patches: no object comes from one."""
+        patches = self._patches(folder)
+        yield from (path for path in self._built_of(folder) if path not in self._still_used and path not in patches)
         blobs = self._request.built_of.get(folder, {}).values()
         yield from (self._unread[blob] for blob in blobs if blob in self._unread)
+
+    def _patches(self, folder: str) -> set[str]:
+        """The files of which a folder was built that its kustomizations named as patches, and as nothing else."""
+        named: dict[bool, set[str]] = {True: set(), False: set()}
+        for path, blob in self._request.built_of.get(folder, {}).items():
+            content = self._request.contents(blob) if is_kustomization(path) else b""
+            for document in parse_documents(content, max_bytes=MAX_FILE_BYTES).documents:
+                body = document.value if isinstance(document.value, dict) else {}
+                for key, found in body.items():
+                    entries = found if isinstance(found, list) else []
+                    texts = (one.get("path") if isinstance(one, dict) else one for one in entries)
+                    files = {normpath(f"{area_of(path)}/{text}") for text in texts if isinstance(text, str)}
+                    named[key in _PATCHES] |= files
+        return named[True] - named[False]
 
     def _source_of(self, identity: Identity, folder: str) -> str:
         """The unused file that an object may have come from, "" for none."""

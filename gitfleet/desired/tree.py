@@ -11,6 +11,7 @@ from gitfleet.api.faults import Fault, LastGood, Severity, listed
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.objects import GroupKind, Identity, Manifest
 from gitfleet.desired.absent import absent_notes
+from gitfleet.desired.bases import unused_bases
 from gitfleet.desired.crosschecks import (
     Refusals,
     budget_warnings,
@@ -79,6 +80,7 @@ def read_desired(request: DesiredRequest) -> Desired:
     """
     gathered = gather(request)
     pool = _Pool(request, Recovery(request), faults=list(gathered.faults))
+    gathered.readings.update(list(unused_bases(request, pool.recovery, gathered.readings)))
     for reading in gathered.readings.values():
         pool.faults += reading.faults
     _hide(pool, gathered)

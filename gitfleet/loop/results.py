@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitfleet import rollout
@@ -13,7 +13,8 @@ from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Outcome
-from gitfleet.model.state import FleetState
+from gitfleet.model.rolling import RolloutPlan
+from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.successors import Successors
 
 
@@ -60,6 +61,7 @@ def asking_sentences(decision: Decision) -> tuple[str, ...]:
     successors = Successors.of(decision.after)
     for key, record in sorted(decision.after.placements.items()):
         plan = decision.plans.get(key)
+        found += pinned_elsewhere(decision.after, record, plan)
         asks = plan.asks if plan is not None else ()
         found += asks if record.placement.strategy.external else (f"{key}: {sentence}" for sentence in asks)
         awaited: dict[PlacementKey, set[str]] = {}
@@ -84,6 +86,26 @@ def asking_sentences(decision: Decision) -> tuple[str, ...]:
     return tuple(found)
 
 
+def pinned_elsewhere(state: FleetState, record: PlacementRecord, plan: RolloutPlan | None) -> tuple[str, ...]:
+    """Why a placement moves no further but by a person's hand, where nothing else keeps it: what clusters refuse
+    belongs there to placements that pins keep at older content."""
+    key, pinned = record.placement.key, {one for one, other in state.placements.items() if other.is_pinned}
+    refused: dict[str, str] = {}
+    for binding in record.bindings if pinned else ():
+        owned = state.inventory.get(binding.cluster, {})
+        failed = [one for one in binding.failed if one not in binding.kept]
+        holders = [owned[one.key].placement if one.key in owned else key for one in failed]
+        if holders and pinned.issuperset(holders):
+            refused[binding.cluster] = f"{failed[0].key} stays with {holders[0].kind} {holders[0]}"
+    waiting = {held.cluster for held in plan.held} if plan is not None else set()
+    others = tuple(one for one in record.bindings if one.cluster not in refused and one.cluster not in waiting)
+    if not refused or (plan is not None and plan.moves) or rollout.waiting_for(replace(record, bindings=others), plan):
+        return ()
+    what = f"{next(iter(refused.values()))} on {named_briefly(sorted(refused), 3)}"
+    why = f"which a pin keeps at older content; remove the pin to hand it over, or take it out of {key}"
+    return (f"{key}: {what}, {why}",)
+
+
 def all_frozen(waiting: Iterable[str], decision: Decision) -> bool:
     """Whether there are sentences of `waiting_sentences` and each ends with a freeze that is in force."""
     said, inputs = tuple(waiting), decision.inputs
@@ -97,7 +119,8 @@ def waiting_sentences(state: FleetState, decision: Decision, failures: Failures)
     rolling: list[str] = []
     for key, record in state.placements.items():
         plan = decision.plans.get(key)
-        rolling += failures.contain(Subject.of_placement(key), (), rollout.waiting_for, record, plan)
+        waits = failures.contain(Subject.of_placement(key), (), rollout.waiting_for, record, plan)
+        rolling += waits if waits and not pinned_elsewhere(state, record, plan) else ()
         rolling += plan.waiting if plan is not None else ()
     rolling += decision.waiting
     observations = decision.inputs.observations

@@ -81,7 +81,8 @@ class Suspicions:
                 text = "the commit renames {}, by what may be a typing error"
                 if removal.kind is RemovalKind.CLUSTER:
                     text = "the commit takes {} out of the fleet and has another one in its file"
-                    meant = self._is_held(vanished.successor[3])
+                    empty = not self.losses.placed.by_cluster.get(removal.cluster)
+                    meant = empty or self._is_held(vanished.successor[3])
                 elif vanished.elsewhere:
                     text = "the commit moves {} to a namespace in which no placement takes it"
                     meant = self._is_placed(removal, vanished.successor)

@@ -32,6 +32,7 @@ KUSTOMIZATIONS: Final = {
     "yml/kustomization.yml": "resources: [kiwi.yaml]\n",
     "pay/kustomization.yaml": "namespace: pay\nresources: [../other]\n",
     "other/kustomization.yaml": "resources: [till.yaml]\n",
+    "patched/kustomization.yaml": "resources: [grape.yaml, lime.yaml]\npatches: [{path: grape-patch.yaml}]\n",
     "labelled/kustomization.yaml": "labels: [{pairs: {team: labelled}}]\nresources: [namespace.yaml]\n",
 }
 
@@ -85,6 +86,9 @@ def fleet_files() -> dict[str, str]:
             "direct/widget.yaml": builders.to_yaml(widget),
             "direct/envelope.yaml": builders.to_yaml(wrapped),
             "yml/kiwi.yaml": setting("kiwi"),
+            "patched/grape.yaml": setting("grape"),
+            "patched/grape-patch.yaml": builders.to_yaml(builders.config_map("shop", "grape", {"more": "v"})),
+            "patched/lime.yaml": setting("lime"),
         }.items()
     }
 

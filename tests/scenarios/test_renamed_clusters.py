@@ -92,6 +92,22 @@ def test_a_known_cluster_that_takes_the_file_of_another_one_is_a_rename_as_well(
     assert "clusters/c1.yaml has MemberCluster/c2 in its place" in reason.sentence
 
 
+@pytest.mark.parametrize("fresh", [("cc", "dd"), ("cc",), ("ab", "bb")])
+def test_clusters_that_have_nothing_may_be_exchanged_for_others_in_their_file(fresh: tuple[str, ...]) -> None:
+    world = World()
+    labelled = [builders.member_cluster(name, labels={"has": "web"}) for name in CLUSTERS]
+    some = builders.placement("web", policy=builders.pick_n(4, match_labels={"has": "web"}))
+    world.commit(*labelled, builders.namespace("web"), builders.config_map("web", "settings", {"k": "v"}), some)
+    world.commit(builders.fleet_config(massDelete={"maxPercent": 50}))
+    world.write({"clusters/all.yaml": "---\n".join(map(cluster, ("aa", "bb")))})
+    world.settle()
+    assert set(world.state().clusters) == {*CLUSTERS, "aa", "bb"} and placed(world) == set(CLUSTERS)
+    with world.nothing_deleted():
+        world.write({"clusters/all.yaml": "---\n".join(map(cluster, fresh))})
+        world.settle()
+    assert (set(world.state().clusters), world.state().holds) == ({*CLUSTERS, *fresh}, {})
+
+
 def test_files_that_move_and_clusters_that_are_merely_removed_or_added_are_not_renames() -> None:
     world = settled()
     everything = "---\n".join(cluster(name) for name in CLUSTERS[1:])

@@ -222,6 +222,41 @@ def test_two_placements_that_swap_what_they_select_delete_nothing(budgets: tuple
     assert not owned & {("a", "web"), ("b", "api")}
 
 
+@pytest.mark.parametrize("pinned", ["a", "b"])
+@pytest.mark.parametrize("crd", ["a", "b", "none"])
+def test_a_swap_with_a_pinned_placement_waits_for_the_pin_and_is_settled(pinned: str, crd: str) -> None:
+    definition = builders.custom_definition("acme.example.com", "Widget")
+    by_name = {"group": "apiextensions.k8s.io", "version": "v1", "kind": "CustomResourceDefinition"}
+    more = [{**by_name, "name": "widgets.acme.example.com"}] if crd != "none" else []
+
+    def selecting(name: str, namespace: str, extra: list[dict[str, Any]]) -> dict[str, Any]:
+        return builders.placement(name, selectors=[builders.select_namespace(namespace), *extra], strategy=ONE)
+
+    world = begun(FEW, placing("a", ONE, "web"), placing("b", ONE, "api"), placing("c", ALL, "x"))
+    world.commit(definition, selecting("a", "web", more))
+    world.settle()
+    held = world.state().placements[PlacementKey("", pinned)].resource_snapshots[-1]
+    world.commit(builders.pin(pinned, held.index, held.hash))
+    world.settle()
+    with world.nothing_deleted():
+        world.commit(
+            selecting("a", "api", more if crd == "a" else []), selecting("b", "web", more if crd == "b" else [])
+        )
+        world.settle()
+        result = world.reconcile()
+        assert result is not None and (result.settled, result.waiting) == (True, ())
+        other, namespace = ("b", "web") if pinned == "a" else ("a", "api")
+        assert result.asks[0] == (
+            f"{other}: Namespace/{namespace} stays with ClusterResourcePlacement {pinned} on c1, which a pin keeps at "
+            f"older content; remove the pin to hand it over, or take it out of {other}"
+        )
+        world.commit(remove=[f"pins/{pinned}.yaml"])
+        world.settle()
+    assert has_all(world)
+    result = world.reconcile()
+    assert result is not None and (result.settled, result.asks) == (True, ())
+
+
 @pytest.mark.parametrize("moved", [True, False])
 def test_an_override_that_deletes_for_the_other_placement_is_held_as_any_that_newly_deletes(moved: bool) -> None:
     """By its number here: what is below the shares goes, as with every override."""
