@@ -19,6 +19,7 @@ from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun,
 from gitfleet.api.values import NamespacedName
 from gitfleet.desired.present import Present
 from gitfleet.formats.canonical_json import canonical_json
+from gitfleet.model.desired import NAMES_NO_PLACEMENT
 
 _VARIABLE: Final = re.compile(r"\$\{?\s*MEMBER[-_ ]?CLUSTER[^}\"]*\}?", re.IGNORECASE)
 _CORRECT: Final = "correct it, or add it"
@@ -72,7 +73,7 @@ def _placement(here: Location, key: PlacementKey, so: str, present: Present) -> 
     known = present.named(Placement, key.namespace)
     if key.name not in known and not present.hidden.has_object(key.kind, key.name):
         hint = present.meant(key.name, known, _CORRECT)
-        yield here, f"names a placement that is not in the repo, so {so}; {hint}"
+        yield here, f"{NAMES_NO_PLACEMENT}, so {so}; {hint}"
 
 
 def _cluster(here: Location, name: str, so: str, present: Present) -> Iterator[Break]:

@@ -19,6 +19,7 @@ from gitfleet.desired.paths import area_of, is_build_file
 from gitfleet.desired.readings import FileReading, ReadObject, payload_identity
 from gitfleet.desired.rebuilt import rebuilt_folders
 from gitfleet.desired.request import DesiredRequest
+from gitfleet.model.renames import WAITS_FOR_NAME
 
 _Leaves = TypeVar("_Leaves", Placement, MemberCluster)
 
@@ -175,7 +176,8 @@ class Recovery:
 
     def _of_reading(self, path: str, reading: FileReading) -> list[ReadObject]:
         faults = self._request.accepted.faults
-        refused = {fault.object for fault in faults if fault.path == path and fault.severity is Severity.ERROR}
+        errors = (fault for fault in faults if fault.path == path and fault.severity is Severity.ERROR)
+        refused = {fault.object for fault in errors if WAITS_FOR_NAME not in fault.message}
         all_listed = are_all_listed(faults, path)
         doubled = Counter(item.identity for item in reading.objects)
         found: dict[Identity, ReadObject] = {}

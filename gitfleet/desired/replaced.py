@@ -14,6 +14,8 @@ from gitfleet.api.clusters import CLUSTER_GROUP, MemberCluster
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PLACEMENT_GROUP, Placement, PlacementKey, ResourceSelector
+from gitfleet.api.runs import placement_of
+from gitfleet.api.staged import Eviction, StagedRun
 from gitfleet.desired.paths import area_of, is_payload_path
 from gitfleet.desired.readings import ReadObject
 from gitfleet.desired.recovery import Recovery, is_within
@@ -87,9 +89,12 @@ class Replacements:
         left = tuple(one for one in item.value.selectors if one not in new.value.selectors)
         return replace(item, value=replace(item.value, selectors=left)) if left else item
 
-    def misread(self, kept: Mapping[Identity, Collection[str]]) -> dict[PlacementKey, Misread]:
+    def misread(
+        self, chosen: Mapping[Identity, ReadObject], kept: Mapping[Identity, Collection[str]]
+    ) -> dict[PlacementKey, Misread]:
         """The placements with an error, with what can still be read of their selectors: of those that are `kept` as
-        they were for other files, and of those that leave while such a file may be theirs, nothing."""
+        they were for other files, and of those that leave, or that runs and evictions name and nobody has, while such a
+        file may be theirs, nothing."""
         found: dict[PlacementKey, Misread] = {}
         for one in self.refused:
             if _KINDS.get(one.identity[:2]) is Placement:
@@ -98,10 +103,16 @@ class Replacements:
         for key, paths in kept_placements(kept).items():
             found.setdefault(key, Misread(paths[0], None))
         known = self.request.accepted.placements
-        leaving = [key for key, record in known.items() if record.placement.deleting is not None]
-        for path in self.unreadable if leaving else ():
+        nowhere = {key for key, record in known.items() if record.placement.deleting is not None}
+        for one in chosen.values() if self.unreadable else ():
+            if isinstance(one.value, StagedRun):
+                nowhere.add(placement_of(one.value))
+            elif isinstance(one.value, Eviction):
+                nowhere.add(PlacementKey("", one.value.placement_name))
+        nowhere = {key for key in nowhere if (PLACEMENT_GROUP, key.kind, key.namespace, key.name) not in chosen}
+        for path in self.unreadable if nowhere else ():
             text, stem = self.request.text_of(path), path.rpartition("/")[2].partition(".")[0]
-            for key in leaving if not is_payload_path(path) else ():
+            for key in sorted(nowhere) if not is_payload_path(path) else ():
                 if key.name == stem or not text or key.name.encode() in text:
                     found.setdefault(key, Misread(path, None))
         return found

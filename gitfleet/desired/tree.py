@@ -109,7 +109,9 @@ def read_desired(request: DesiredRequest) -> Desired:
     _deny(pool, scopes)
     errors = _keep_replaced(pool, gathered)
     pool.faults += faults_at(_warnings(pool), request.contents, Severity.WARNING)
-    return replace(_desired(pool, scopes), misread=errors.misread(pool.kept), kept=kept_placements(pool.kept))
+    return replace(
+        _desired(pool, scopes), misread=errors.misread(pool.chosen, pool.kept), kept=kept_placements(pool.kept)
+    )
 
 
 def _hide(pool: _Pool, gathered: Gathered) -> None:

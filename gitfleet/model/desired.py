@@ -26,6 +26,8 @@ from gitfleet.model.approvals import ByRequest, by_request
 K = TypeVar("K")
 V = TypeVar("V")
 _DEFAULTS: Final = FleetConfig()
+NAMES_NO_PLACEMENT: Final = "names a placement that is not in the repo"
+"""How the warnings begin of what is about no placement of a commit."""
 _KIND_NAMES: Final = frozenset(name for _, name in (*KINDS, *BUILT_IN_KINDS))
 
 

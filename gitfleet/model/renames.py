@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import PlacementRecord
+
+WAITS_FOR_NAME: Final = "under a new name, and goes on as"
+"""What the error says at a placement that does not have its new name yet; the document itself is sound."""
 
 
 def under_name(record: PlacementRecord, key: PlacementKey) -> PlacementRecord:

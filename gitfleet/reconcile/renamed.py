@@ -12,22 +12,22 @@ from dataclasses import replace
 
 from gitfleet import desired, rollout, works
 from gitfleet.api.conditions import Status
-from gitfleet.api.faults import Fault, Severity
+from gitfleet.api.faults import Fault
 from gitfleet.api.holds import Hold, RemovalKind
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.overrides import Override
 from gitfleet.api.pins import Pin
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.quarantines import Quarantine, quarantine_name
-from gitfleet.api.runs import placement_of
 from gitfleet.api.sentences import dotted
-from gitfleet.api.staged import EVICTION, DisruptionBudget, Eviction, StagedRun
+from gitfleet.api.staged import DisruptionBudget, Eviction, StagedRun
 from gitfleet.formats.near_names import is_near
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
-from gitfleet.model.renames import under_name
+from gitfleet.model.renames import WAITS_FOR_NAME, under_name
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord
+from gitfleet.reconcile.early import Named, naming_nothing, placement_named, with_errors_waited_for, without_early
 
 
 def with_renamed(inputs: Inputs, failures: Failures) -> Inputs:
@@ -37,6 +37,7 @@ def with_renamed(inputs: Inputs, failures: Failures) -> Inputs:
 
 
 def _with_renamed(inputs: Inputs, failures: Failures) -> Inputs:
+    inputs = with_errors_waited_for(inputs)
     pairs = _renamed(inputs.desired, inputs.before)
     if not pairs:
         return inputs
@@ -185,35 +186,31 @@ def _under_old_names(
     """What people want with the placements that must keep their old names for now, as they were accepted last."""
     if not waiting:
         return wanted
-    placements, faults = dict(wanted.placements), list(wanted.faults)
+    there = {named for was, (key, _) in waiting.items() for named in _named_in(was, key, wanted)}
+    placements, faults = dict(wanted.placements), naming_nothing(wanted, there)
     for was, (key, why) in waiting.items():
         origin = placements.pop(key).origin
         placements[was] = before.placements[was].placement
         path, line = (origin.path, origin.line) if origin is not None else ("", 1)
-        message = f"is {was.kind} {was} under a new name, and goes on as {was} for now, because {why}"
+        message = f"is {was.kind} {was} {WAITS_FOR_NAME} {was} for now, because {why}"
         faults.append(Fault(path, line, f"{key.kind}/{key}", "metadata.name", message))
     objects = {**wanted.objects, "placements": placements}
-    late = {key for key, _ in waiting.values()}
-    for kind, known in (("runs", before.runs), ("evictions", before.evictions)):
-        asked = {name: one for name, one in wanted.objects.get(kind, {}).items() if name not in known}
-        early = {name: key for name, one in asked.items() if (key := _placement_of(one)) in late}
-        if early:
-            objects[kind] = {name: one for name, one in wanted.objects[kind].items() if name not in early}
-            faults += [_waits(asked[name], str(name), key) for name, key in early.items()]
-    return replace(wanted, objects=objects, faults=tuple(sorted(faults)))
+    late = {
+        key: f"until {key.kind} {key} has its new name; the error there says what to change"
+        for key, _ in waiting.values()
+    }
+    return without_early(replace(wanted, objects=objects, faults=tuple(sorted(faults))), before, late)
 
 
-def _placement_of(asked: StagedRun | Eviction) -> PlacementKey:
-    return placement_of(asked) if isinstance(asked, StagedRun) else PlacementKey("", asked.placement_name)
-
-
-def _waits(asked: StagedRun | Eviction, name: str, key: PlacementKey) -> Fault:
-    """That a run or an eviction does not begin while the placement that it names has another name still."""
-    path, line = (asked.origin.path, asked.origin.line) if asked.origin is not None else ("", 1)
-    scope = "Cluster" if isinstance(asked, StagedRun) and not key.namespace else ""
-    kind = f"{scope}StagedUpdateRun" if isinstance(asked, StagedRun) else EVICTION
-    message = f"waits until {key.kind} {key} has its new name; the error there says what to change"
-    return Fault(path, line, f"{kind}/{name}", "", message, Severity.WARNING)
+def _named_in(was: PlacementKey, key: PlacementKey, wanted: Desired) -> Iterator[Named]:
+    """What names a placement by the name that it keeps for now."""
+    for one in _files_naming(was, key, wanted):
+        if one.origin is not None:
+            yield one.origin.path, str(one.key) if isinstance(one, Override) else one.name
+    every: list[StagedRun | Eviction] = [*wanted.runs.values(), *wanted.evictions.values()]
+    for asked in every:
+        if placement_named(asked) == was and asked.origin is not None:
+            yield asked.origin.path, str(asked.key) if isinstance(asked, StagedRun) else asked.name
 
 
 def with_former_names(

@@ -9,7 +9,7 @@ import pytest
 from gitfleet.api.placements import PlacementKey
 from tests import builders
 from tests.builders import to_yaml
-from tests.scenarios.staged_world import QUICK, members, rolled_out
+from tests.scenarios.staged_world import QUICK, members, one_stage, rolled_out
 from tests.scenarios.test_renamed_clusters import cluster, placed, settled
 from tests.scenarios.test_renamed_placements import ROLLING, names, owners, untouched
 from tests.scenarios.world import World
@@ -248,3 +248,61 @@ def test_a_rename_that_waits_says_where_to_read_why() -> None:
     world.settle()
     waits = f"goes on under this name until it can be called shop: the error at {NEW}:1 says what to change"
     assert said_of(world, "web") == waits
+
+
+ABSENT = "is not in the repo"
+
+
+@pytest.mark.parametrize("case", RENAMED)
+def test_a_run_and_an_eviction_of_a_new_name_wait_until_its_error_is_corrected(case: str) -> None:
+    world = world_with_web(one_stage())
+    world.write({WEB: None, NEW: RENAMED[case]})
+    name = "Shop_1" if "that none may have" in case else "shop"
+    asked = builders.staged_run("go", placement=name, strategy="all"), builders.eviction("out", name, "c1")
+    untouched(world, lambda: world.commit(*asked))
+    state = world.state()
+    assert not state.runs and not state.evictions
+    waits = f"waits until the errors in {NEW} are corrected, as ClusterResourcePlacement {name} may be there"
+    assert [f.object for f in state.faults if f.message == waits] == [
+        "ClusterResourcePlacementEviction/out",
+        "ClusterStagedUpdateRun/go",
+    ]
+    assert not [f for f in state.faults if ABSENT in f.message]
+    world.write({NEW: to_yaml(placing("shop", "web"))})
+    world.settle()
+    state = world.state()
+    if name == "shop":
+        assert [c.type for c in state.evictions["out"].conditions] == ["Valid", "Executed"]
+        said = [c.message for run in state.runs.values() for c in run.status.conditions]
+        assert said and not any("not found" in one for one in said)
+
+
+@pytest.mark.parametrize("what", ["pin", "budget", "eviction"])
+def test_what_still_names_a_placement_that_waits_for_its_new_name_is_not_said_to_name_none(what: str) -> None:
+    world = world_with_web()
+    snapshot = world.state().placements[PlacementKey("", "web")].resource_snapshots[0]
+    naming = {
+        "pin": [builders.pin("web", 0, snapshot.hash)],
+        "budget": [builders.placement_budget("web", minAvailable=1)],
+        "eviction": [builders.placement_budget("web", minAvailable=3), builders.eviction("out", "web", "c1")],
+    }[what]
+    world.commit(*naming)
+    world.settle()
+    untouched(world, lambda: world.commit(placing("shop", "web"), remove=[WEB]))
+    (said,) = [fault for fault in world.state().faults if fault.severity == "error"]
+    assert f"goes on as web for now, because {'pins' if what == 'pin' else 'budgets'}/web.yaml:1 names" in said.message
+    assert not [fault for fault in world.state().faults if ABSENT in fault.message]
+
+
+@pytest.mark.parametrize("spoilt", ["a field is misspelt", "no YAML, and the old name nowhere"])
+def test_a_rename_that_waits_goes_on_waiting_when_its_new_file_gets_an_error(spoilt: str) -> None:
+    world = world_with_web(builders.placement_budget("web", minAvailable=1))
+    untouched(world, lambda: world.commit(placing("shop", "web"), remove=[WEB]))
+    untouched(world, lambda: world.write({NEW: RENAMED[spoilt]}))
+    world.restart()
+    untouched(world, lambda: world.write({"docs/unrelated.md": "text"}))
+    assert [str(key) for key, one in world.state().placements.items() if one.placement.deleting is None] == ["web"]
+    assert len([f for f in world.state().faults if "goes on as web for now" in f.message]) == 1
+    budget = builders.placement_budget("shop", minAvailable=1)
+    untouched(world, lambda: world.write({NEW: ALONE, **builders.repo_files_for(budget), "budgets/web.yaml": None}))
+    assert (names(world), owners(world), world.state().faults) == ({"shop"}, {"shop"}, ())
