@@ -87,7 +87,7 @@ class Suspicions:
                     text = "the commit moves {} to a namespace in which no placement takes it"
                     meant = self._is_placed(removal, vanished.successor)
                 else:
-                    meant = self._was_placed(removal, vanished.successor)
+                    meant = self._was_placed(vanished.successor)
                 if not meant:
                     found.setdefault((HoldRule.LIKELY_TYPO, text, vanished.path), []).append(removal)
         for (rule, text, _), group in found.items():
@@ -126,9 +126,9 @@ class Suspicions:
         removals = (removal for hold in self.before.holds.values() for removal in hold.removals)
         return any(removal.kind is RemovalKind.CLUSTER and removal.cluster == cluster for removal in removals)
 
-    def _was_placed(self, removal: Removal, successor: Identity) -> bool:
-        """Whether what came in its place was there before: then a typing error is taken back."""
-        return removal.placement is not None and (removal.placement, successor) in self.causes.places
+    def _was_placed(self, successor: Identity) -> bool:
+        """Whether what came in its place was there before, of whatever placement: then a typing error is taken back."""
+        return any((key, successor) in self.causes.places for key in self.before.placements)
 
     def _is_placed(self, removal: Removal, successor: Identity) -> bool:
         """Whether a placement has what came in its place, or was it and has anything itself."""
