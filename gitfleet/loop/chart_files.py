@@ -12,6 +12,7 @@ import re
 import tarfile
 import zlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from gitfleet import desired
@@ -35,7 +36,7 @@ _ANOTHER_TIME: Final = b"(toDate `2006-01-02` `2001-02-03`)"
 
 def chart_files(files: Mapping[str, bytes]) -> dict[str, bytes]:
     """A chart's files with its archives unpacked; BadInput names the file that is not used and says why."""
-    found = dict(_unpacked(files, 0))
+    found = dict(_unpacked(files, 0, _Budget()))
     if len(found) > _MOST_FILES or sum(map(len, found.values())) > MOST_BYTES:
         raise BadInput(f"has more than {_MOST_FILES} files or {MOST_BYTES >> 20} MiB, its subcharts unpacked")
     return {path: _checked_schema(path, text) if _is_schema(path) else text for path, text in found.items()}
@@ -55,7 +56,23 @@ def _word_at_another_time(word: re.Match[bytes]) -> bytes:
     return text[:1] + at_another_time(text[1:]) if text.startswith(b'"') else text
 
 
-def _unpacked(files: Mapping[str, bytes], depth: int) -> Iterator[tuple[str, bytes]]:
+@dataclass(slots=True)
+class _Budget:
+    """So many bytes may still come out of archives, all of a chart's together: each may grow a thousandfold."""
+
+    left: int = MOST_BYTES
+
+    def unpack(self, archive: bytes) -> bytes:
+        """What is in a gzip file; ValueError when it is more than is left."""
+        reader = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+        content = reader.decompress(archive, self.left + 1)
+        if not reader.eof or len(content) > self.left:
+            raise ValueError("too large, or cut off")
+        self.left -= len(content)
+        return content
+
+
+def _unpacked(files: Mapping[str, bytes], depth: int, budget: _Budget) -> Iterator[tuple[str, bytes]]:
     for path, content in files.items():
         folder, _, name = path.rpartition("/")
         if posixpath.basename(folder) != "charts" or not name.endswith((".tgz", ".tar.gz")):
@@ -64,28 +81,26 @@ def _unpacked(files: Mapping[str, bytes], depth: int) -> Iterator[tuple[str, byt
         if depth == _DEEPEST:
             raise BadInput(f"{path} lies more than {_DEEPEST} charts deep")
         try:
-            inner = _members(content)
+            inner = _members(budget.unpack(content))
         except (tarfile.TarError, OSError, EOFError, zlib.error, ValueError) as error:
             raise BadInput(f"{path} is no archive that can be read; package the chart again") from error
         if any(inside in files for inside in (f"{folder}/{one}" for one in inner)):
             raise BadInput(f"{path} is there as a folder too; remove one of the two")
-        yield from _unpacked({f"{folder}/{one}": text for one, text in inner.items()}, depth + 1)
+        yield from _unpacked({f"{folder}/{one}": text for one, text in inner.items()}, depth + 1, budget)
 
 
 def _members(archive: bytes) -> dict[str, bytes]:
-    """The files of a chart's archive, of which no more than `MOST_BYTES` are unpacked."""
+    """The files of a chart's archive, unzipped."""
     found: dict[str, bytes] = {}
-    with tarfile.open(fileobj=io.BytesIO(archive), mode="r|gz") as members:
-        unpacked = 0
+    with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as members:
         for member in members:
-            unpacked += member.size
             path = posixpath.normpath(member.name)
-            if unpacked > MOST_BYTES or len(found) > _MOST_FILES:
-                raise ValueError("too large")
+            if len(found) > _MOST_FILES:
+                raise ValueError("too many files")
             if member.isdir() or member.type in (tarfile.XHDTYPE, tarfile.XGLTYPE):
                 continue
-            content = members.extractfile(member)
-            if not member.isreg() or content is None or path.startswith(("/", "..")) or "/" not in path:
+            content = members.extractfile(member) if member.isreg() else None
+            if content is None or path.startswith(("/", "..")) or "/" not in path:
                 raise ValueError("not a chart's file")
             found[path] = content.read()
     return found

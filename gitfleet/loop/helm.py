@@ -16,6 +16,7 @@ from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.helm_releases import HELM_RELEASE_FILE, HelmRelease
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import canonical_json
+from gitfleet.formats.secret_objects import is_sops_encrypted
 from gitfleet.formats.yaml_reader import Document, LineFault, ParsedFile, lines_of
 from gitfleet.loop.builds import REGULAR, Listing, Outputs, ReadBlobs, output_of, parsed_output
 from gitfleet.loop.chart_files import MOST_BYTES, at_another_time, chart_files
@@ -149,7 +150,10 @@ def _releases(folders: Collection[str], listing: Listing, read: ReadBlobs) -> di
 
 def _release(folder: str, own: str, content: bytes | None, listing: Listing, ordered: Sequence[str]) -> _Release:
     release = _Release(paths={own})
-    value = _read_release(content, release.faults) if listing[own].mode in REGULAR else None
+    if listing[own].mode not in REGULAR:
+        release.faults.append((1, "is no ordinary file; put the HelmRelease itself here"))
+        return release
+    value = _read_release(content, release.faults)
     if value is None:
         return release
     release.value = value
@@ -216,6 +220,11 @@ def _below(folder: str, ordered: Sequence[str]) -> Iterator[str]:
         yield ordered[position]
 
 
+def _is_encrypted(values: bytes) -> bool:
+    documents = desired.parse_file("values.yaml", values).documents if b"sops" in values else ()
+    return any(is_sops_encrypted(document.value) for document in documents)
+
+
 def _chart(
     folder: str, value: HelmRelease, release: _Release, listing: Listing, read: ReadBlobs, said: _Words
 ) -> Chart:
@@ -229,6 +238,8 @@ def _chart(
     inside = [path for path in wanted if path.startswith(prefix) and path != own]
     files = chart_files({path.removeprefix(prefix): contents[listing[path].oid] for path in inside})
     given = [contents[listing[name].oid] for name in names]
+    if encrypted := [name for name, text in zip(names, given, strict=True) if _is_encrypted(text)]:
+        raise BadInput(f"{encrypted[0]} is encrypted with SOPS, which gitfleet does not decrypt; name a plain file")
     said.names = (*names, own)
     said.chart = Chart(
         release=value.name,

@@ -137,6 +137,16 @@ def packaged(files: dict[str, str], **links: str) -> bytes:
     return packed.getvalue()
 
 
+def long_header() -> bytes:
+    """An archive whose extended header alone is larger than what is unpacked."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz", format=tarfile.PAX_FORMAT) as archive:
+        member = tarfile.TarInfo("db/Chart.yaml")
+        member.pax_headers = {"comment": "0" * (65 << 20)}
+        archive.addfile(member)
+    return packed.getvalue()
+
+
 def test_a_release_is_placed_in_its_namespace_from_the_one_file_that_names_it(releases: Releases) -> None:
     desired = releases.read({**PLAIN})
     assert faults(desired) == []
@@ -335,6 +345,25 @@ MISTAKES: dict[str, tuple[Mapping[str, str | bytes | None], str]] = {
     ),
     "an archive that leads elsewhere": (
         {f"{CHART}/charts/db-1.tgz": packaged({"../../x/Chart.yaml": "x"})},
+        "charts/db-1.tgz is no archive that can be read",
+    ),
+    "a values file that is encrypted": (
+        {
+            OWN: release("  valuesFiles: [e.yaml]\n"),
+            f"{APP}/e.yaml": "password: ENC[AES256_GCM,data:x]\nsops: {mac: 'ENC[x]', version: 3.13.3}\n",
+        },
+        f"{APP}/e.yaml is encrypted with SOPS, which gitfleet does not decrypt",
+    ),
+    "archives that grow together": (
+        {f"{CHART}/charts/db-{n}.tgz": packaged({f"db{n}/big": "0" * (30 << 20)}) for n in range(3)},
+        "charts/db-2.tgz is no archive that can be read",
+    ),
+    "an archive whose header grows": (
+        {f"{CHART}/charts/db-1.tgz": long_header()},
+        "charts/db-1.tgz is no archive that can be read",
+    ),
+    "an archive that is cut off": (
+        {f"{CHART}/charts/db-1.tgz": packaged({"db/Chart.yaml": "x" * 9000})[:-20]},
         "charts/db-1.tgz is no archive that can be read",
     ),
     "an archive that grows": (

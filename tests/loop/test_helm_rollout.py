@@ -133,3 +133,11 @@ def test_crds_of_a_chart_are_placed_as_other_objects_are(world: BuiltWorld) -> N
     found = world.live("eu-1", "CustomResourceDefinition", "widgets.acme.example.com", namespace="")
     assert found is not None
     assert world.state().faults == ()
+
+
+def test_a_release_file_that_becomes_a_link_keeps_what_it_placed(world: BuiltWorld) -> None:
+    with world.nothing_deleted():
+        world.repo.put_entry("main", OWN, "120000", b"../elsewhere.yaml", world.clock.now())
+        world.settle()
+    assert sizes(world) == ["small", "small"]
+    assert {fault.path for fault in world.state().faults} == {OWN}
