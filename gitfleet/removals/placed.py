@@ -23,16 +23,21 @@ Overridden = Callable[[PlacementKey, str], Collection[Identity]]
 @dataclass(frozen=True, slots=True)
 class Placed:
     """Every placed object of a fleet, by cluster and by placement, and the `clusters` on which a placement has any. An
-    object on a cluster has one owner."""
+    object on a cluster has one owner; `given_up` are the clusters on which that one is to lose an object."""
 
     by_cluster: dict[str, set[Cell]] = field(default_factory=dict)
     by_placement: dict[PlacementKey, set[Cell]] = field(default_factory=dict)
     clusters: dict[PlacementKey, set[str]] = field(default_factory=dict)
+    given_up: dict[Identity, set[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, state: FleetState) -> Placed:
         """What the inventory says; an object that was never applied is not placed."""
         made = cls()
+        for binding in (binding for record in state.placements.values() for binding in record.bindings):
+            for one in binding.kept:
+                made.given_up.setdefault(one.key.identity, set()).add(binding.cluster)
+        going = {key for key, record in state.placements.items() if record.placement.deleting is not None}
         for cluster, owned in state.inventory.items():
             for key, entry in owned.items():
                 if entry.uid is None:
@@ -41,6 +46,8 @@ class Placed:
                 made.by_cluster.setdefault(cluster, set()).add(cell)
                 made.by_placement.setdefault(entry.placement, set()).add(cell)
                 made.clusters.setdefault(entry.placement, set()).add(cluster)
+                if entry.placement in going:
+                    made.given_up.setdefault(key.identity, set()).add(cluster)
         return made
 
     @property
@@ -118,7 +125,7 @@ class Losses:
             if (name, one) in self.placed.by_cluster.get(name, ())
         ]
         mine = self.placed.by_placement.get(key, set())
-        mine = mine.intersection(self._named(removal, key, mine))
+        mine = mine.intersection(self._named(removal, key, mine)).union(self._awaited(removal, record))
         return bool(there) and all(self._is_taken(cell, key) for cell in mine)
 
     def _is_taken(self, cell: Cell, but: PlacementKey) -> bool:
@@ -154,6 +161,7 @@ class Losses:
         record = self.before.placements.get(key) if key is not None else None
         if key is None or record is None or removal.kind is RemovalKind.STRATEGY:
             return
+        yield from self._awaited(removal, record)
         stays = record.placement.strategy.delete_propagation_policy.keeps_objects
         if stays and removal.kind not in (RemovalKind.OBJECT, RemovalKind.OVERRIDDEN):
             return
@@ -162,6 +170,19 @@ class Losses:
         for cell in self._named(removal, key, mine):
             if cell in mine and cell[1] not in brought.get(cell[0], ()):
                 yield cell
+
+    def _awaited(self, removal: Removal, record: PlacementRecord) -> Iterator[Cell]:
+        """What others keep until the placement of a removal has it: nobody would keep it any more."""
+        key, given_up = record.placement.key, self.placed.given_up
+        if not given_up or removal.kind is RemovalKind.OVERRIDDEN:
+            return
+        mine = self.placed.by_placement.get(key, ())
+        content = self._successors.content(key, record.latest_resources)
+        named = {removal.object.identity} if removal.object is not None else given_up.keys()
+        for identity in content.intersection(named):
+            for cluster in given_up.get(identity, ()):
+                if removal.cluster in ("", cluster) and (cluster, identity) not in mine:
+                    yield cluster, identity
 
     def _named(self, removal: Removal, key: PlacementKey, mine: Iterable[Cell]) -> Iterable[Cell]:
         """The cells that a removal names, of whatever placement, without a look at every cell of its own (`key`)."""

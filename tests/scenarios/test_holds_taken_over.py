@@ -148,3 +148,45 @@ def test_what_is_held_as_the_other_placement_needs_no_run_waits_for_the_answer_a
     world.write(answer(hold))
     world.settle()
     assert owners(world, "x") == {"shop": ALL} and PlacementKey("", "web") not in world.state().placements
+
+
+def handing_over(gone: bool, taker: dict[str, Any]) -> World:
+    """A placement web that is removed, or has x and y no more, and keeps them for shop, which waits for a run."""
+    world = begun(
+        placing("web", "x", "y") if gone else placing("web", "web", "x", "y"), placing("shop", strategy=EXTERNAL)
+    )
+    with world.nothing_deleted():
+        world.commit(taker, *[] if gone else [placing("web")], remove=["placements/web.yaml"] if gone else [])
+        world.settle()
+        assert owners(world, "x") == owners(world, "y") == {"web": ALL} and not world.state().holds
+    return world
+
+
+@pytest.mark.parametrize("gone", [True, False])
+@pytest.mark.parametrize("how", ["dropped", "removed"])
+def test_what_waits_for_another_placement_counts_where_that_one_drops_it(how: str, gone: bool) -> None:
+    taker = placing("shop", "shop", "x", "y", strategy=EXTERNAL)
+    world = handing_over(gone, taker)
+    with world.nothing_deleted():
+        world.commit(
+            *[placing("shop", strategy=EXTERNAL)] if how == "dropped" else [],
+            remove=["placements/shop.yaml"] if how == "removed" else [],
+        )
+        world.settle()
+        hold = only_hold(world)
+        assert (hold.objects, owners(world, "x")) == (24, {"web": ALL})
+        world.restart()
+        world.settle()
+        assert only_hold(world) == hold
+        world.commit(taker)
+        world.settle()
+        assert not world.state().holds and owners(world, "x") == {"web": ALL}
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_what_waits_for_another_placement_and_is_taken_back_counts_for_nothing(gone: bool) -> None:
+    world = handing_over(gone, placing("shop", "shop", "x", "y", strategy=EXTERNAL))
+    with world.nothing_deleted():
+        world.commit(placing("web", "web", "x", "y"), placing("shop", strategy=EXTERNAL))
+        world.settle()
+    assert owners(world, "x") == owners(world, "y") == {"web": ALL} and not world.state().holds
