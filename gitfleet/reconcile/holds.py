@@ -50,21 +50,22 @@ def decide_with_holds(
         if lost := {removal.id for removal in held}.intersection(removal.id for removal in new):
             raise GiveUp(f"the removal of {min(lost)} is held and would happen all the same")
         asked = tuple(removal for removal in held if kept.asks_for(removal))
-        overridden = works.deleted_on(decision.after, decision.overrides)
+        overridden, failures = works.deleted_on(decision.after, decision.overrides), Failures(decision.failures)
         request = removals.JudgeRequest(
-            before=before, after=decision.after, desired=wanted, new=new, held=asked, holds=known, overridden=overridden
-        )
+            before=before, after=decision.after, desired=wanted, new=new, held=asked, holds=known,
+            overridden=overridden, failures=failures,
+        )  # fmt: skip
         groups = removals.judge(request) if new else ()
         if not groups:
             break
         fresh |= removals.new_holds(groups, wanted.commit, before.observed_commit or "", inputs.now)
         held = (*held, *(removal for group in groups for removal in group.removals))
-    late = _undecided(holds.values(), kept, Failures(decision.failures))
+    late = _undecided(holds.values(), kept, failures)
     taken = removals.taken_over(before.holds, before, decision.after, overridden)
     left = removals.remaining(holds, before.holds, kept, late, taken)
     uncounted = [fault for name in left for fault in verdicts[name].faults if verdicts[name].answer is None]
     now = removals.as_of_now({**left, **fresh}, wanted, before, decision.after, overridden)
-    return _with_holds(decision, now, uncounted), memo
+    return _with_holds(replace(decision, failures=failures.found), now, uncounted), memo
 
 
 def _is_evicted(removal: Removal, evicted: Container[tuple[PlacementKey, str]]) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gitfleet.api.conditions import Status
 from gitfleet.api.holds import Hold, HoldReason, Removal
 from gitfleet.model.desired import Desired
+from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState
 from gitfleet.removals.causes import Causes
 from gitfleet.removals.kept import Kept
@@ -34,6 +35,8 @@ class JudgeRequest:
     held: tuple[Removal, ...] = ()
     holds: tuple[Hold, ...] = ()
     overridden: Overridden
+    failures: Failures = field(default_factory=Failures)
+    """What could not be read is noted here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +50,7 @@ class HeldBack:
 def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
     """The removals that are held, each once: findings that share a removal wait together. What takes nothing from any
     cluster is let through, unless it is one of too many clusters."""
-    losses = Losses.between(request.before, request.after, Kept.of(request.held), request.overridden)
+    losses = Losses.between(request.before, request.after, Kept.of(request.held), request.overridden, request.failures)
     causes = Causes.between(request.before, request.after, request.desired)
     asked = Asked(
         new={removal: losses.of(removal) for removal in request.new if not _is_replaced(removal, causes, losses)},

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from gitfleet.api.holds import ClusterCount, Removal, RemovalKind
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord, changed
 from gitfleet.model.successors import Successors
 from gitfleet.removals.kept import Kept
@@ -78,12 +79,29 @@ class Losses:
     _brought: dict[PlacementKey, dict[str, frozenset[Identity]]]
 
     @classmethod
-    def between(cls, before: FleetState, after: FleetState, kept: Kept, overridden: Overridden) -> Losses:
-        """The losses of a decision; what `after` has only because it is `kept` is wanted by nobody."""
+    def between(
+        cls,
+        before: FleetState,
+        after: FleetState,
+        kept: Kept,
+        overridden: Overridden,
+        failures: Failures | None = None,
+    ) -> Losses:
+        """The losses of a decision; what `after` has only because it is `kept` is wanted by nobody. Of a placement that
+        cannot be read nothing is taken for what an unfinished rollout brought, and that is noted in `failures`."""
         moved = {key for key, *_ in changed(before.placements, after.placements)}
+        contained = failures if failures is not None else Failures()
         brought = {
-            key: brought_unfinished(before, after, key, kept.objects.get(key, frozenset()))
-            for key in moved.union(kept.objects)
+            key: contained.contain(
+                Subject.of_placement(key),
+                {},
+                brought_unfinished,
+                before,
+                after,
+                key,
+                kept.objects.get(key, frozenset()),
+            )
+            for key in sorted(moved.union(kept.objects))
         }
         return cls(before, after, kept, Placed.of(before), overridden, Successors.of(after), brought)
 

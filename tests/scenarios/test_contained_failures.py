@@ -317,6 +317,24 @@ def test_an_object_whose_removal_cannot_be_judged_stays_and_the_others_are_done(
     assert not any(run.world.live(name, "ConfigMap", "retired", BAD) for name in CLUSTERS)
 
 
+def test_a_placement_whose_unfinished_rollout_cannot_be_read_ends_no_removal_beside_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    poison = poisoned(monkeypatch, "gitfleet.removals.placed", "brought_unfinished", lambda *args: args[2].name == BAD)
+    run, retired = Run(), [builders.config_map(name, "retired", {"k": "1"}) for name in (GOOD, BAD)]
+    run.world.commit(*fleet("app:1"), *retired)
+    run.world.settle()
+    poison.armed = True
+    run.world.commit(*fleet("app:1"), remove=retired)
+    run.world.rest()
+    assert poison.raised and run.reports
+    assert not any(run.world.live(name, "ConfigMap", "retired", GOOD) for name in CLUSTERS)
+    poison.armed = False
+    run.world.advance(seconds=30)
+    run.world.settle()
+    assert not any(run.world.live(name, "ConfigMap", "retired", BAD) for name in CLUSTERS)
+
+
 class Hostile(str):
     """A text of which nothing can be asked."""
 
