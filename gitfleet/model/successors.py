@@ -234,8 +234,10 @@ class Successors:
             return True
         if scheduled.status is Status.TRUE:
             return False
-        fixed = record.placement.effective_policy.placement_type is PlacementType.PICK_FIXED
-        return fixed or scheduled.reason not in _SCHEDULED
+        policy = record.placement.effective_policy
+        if policy.placement_type is PlacementType.PICK_FIXED:
+            return not set(policy.cluster_names) <= self._active(key).keys() | set(self.left_out)
+        return scheduled.reason not in _SCHEDULED
 
     def stays_for(self, key: PlacementKey, cluster: str, identity: Identity) -> str:
         """How long an object stays on a cluster for a placement, after "stays"."""

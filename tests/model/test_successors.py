@@ -52,9 +52,9 @@ def scheduled(status: str, reason: str, *clusters: str) -> PlacementRecord:
     return replace(placed(SHOP, clusters, A), conditions=(said,))
 
 
-def naming(record: PlacementRecord) -> PlacementRecord:
-    """It names its clusters."""
-    policy = PlacementPolicy(placement_type=PlacementType.PICK_FIXED, cluster_names=("c2", "gone"))
+def naming(record: PlacementRecord, *names: str) -> PlacementRecord:
+    """It names its clusters, one of which there is not, or these."""
+    policy = PlacementPolicy(placement_type=PlacementType.PICK_FIXED, cluster_names=names or ("c2", "gone"))
     return replace(record, placement=replace(record.placement, policy=policy))
 
 
@@ -97,6 +97,7 @@ EMPTY = placed(SHOP, ("c1", "c2"))
         (scheduled("Unknown", "SchedulingPolicyFulfilled", "c2"), False),
         (replace(placed(SHOP, ("c2",), A), conditions=()), True),
         (naming(scheduled("False", "SchedulingPolicyUnfulfilled", "c2")), True),
+        (naming(scheduled("False", "SchedulingPolicyUnfulfilled", "c2"), "c2"), False),
         (naming(scheduled("True", "SchedulingPolicyFulfilled", "c2")), False),
         # It only compares: it never has it.
         (shop(apply_strategy=COMPARES), True),

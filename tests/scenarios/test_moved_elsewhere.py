@@ -74,6 +74,20 @@ def test_an_object_stays_while_no_cluster_of_the_other_placement_answers(number:
     assert having(world) == " ".join(targets)
 
 
+def test_a_named_cluster_that_is_silent_is_no_slip_of_the_policy() -> None:
+    picks = builders.pick_fixed("c2")
+    world = begun(placing("web", "web", "x", policy=ON_C1), placing("shop", policy=picks))
+    world.silence("c2")
+    world.reconcile()
+    world.advance(minutes=10)
+    world.commit(placing("web", policy=ON_C1), placing("shop", "shop", "x", policy=picks))
+    world.settle()
+    assert having(world) == "c1" and asked(world)[1] == ()
+    world.fleet.cluster("c2").reachable = True
+    world.settle()
+    assert having(world) == "c2"
+
+
 def test_clusters_of_the_other_placement_that_are_silent_for_long_are_left_out() -> None:
     picks = builders.pick_fixed("c2", "c3")
     world = begun(placing("web", "web", "x", policy=ON_C1), placing("shop", policy=picks))
