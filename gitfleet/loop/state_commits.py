@@ -13,7 +13,7 @@ from gitfleet.model.events import Event
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.state import FleetState, UnusableHead
 from gitfleet.ports.repos import BranchChange, TreeEntry
-from gitfleet.reconcile import renamed
+from gitfleet.reconcile import quarantines, renamed
 from gitfleet.state import README_FILE, StateChange, compose_state
 
 _PLAIN: Final = ("100644", "100755")
@@ -54,6 +54,7 @@ def state_commit(asked: Publication) -> StateCommit:
     change = _composed(asked, asked.after, failures)
     if failures.found and asked.phase == "intent":
         after = renamed.with_former_names(asked.after, asked.before, names, change.state)
+        after = quarantines.with_rollbacks_undone(after, asked.before, change.state)
         faults = (*after.faults, *status.faults_of(failures, FleetState(), wanted))
         change = _composed(asked, replace(after, faults=faults), failures)
         names = {key: was for key, was in names.items() if key in change.state.placements}

@@ -27,6 +27,7 @@ from tests.scenarios.staged_world import (
     stage_of,
     staged,
 )
+from tests.scenarios.test_contained_failures import poisoned
 from tests.scenarios.test_staged_fallback import ENDED, OLD, WHY, bad_on, until_it_rolls_back, world_with_old
 from tests.scenarios.world import World
 
@@ -278,3 +279,18 @@ def test_no_two_placements_share_the_name_of_a_quarantine() -> None:
     digest = "0" * 64
     keys = [PlacementKey("team", "web"), PlacementKey("", "team.web"), PlacementKey("team", "web-0"), WEB]
     assert len({quarantine_name(key, digest) for key in keys}) == len(keys)
+
+
+def test_a_run_whose_quarantine_cannot_be_written_rolls_back_once_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = world_with_old(bad_on("p2"))
+    poison = poisoned(monkeypatch, "gitfleet.state.file_kinds", "write", lambda value: isinstance(value, Quarantine))
+    poison.armed = True
+    world.settle()
+    assert poison.raised and not world.state().quarantines
+    assert not any(one.fell_back for one in world.state().runs.values())
+    poison.armed = False
+    world.restart()
+    world.advance(seconds=30)
+    world.settle()
+    (one,) = world.state().quarantines.values()
+    assert (said(world, "new"), rolled_out(world), one.run) == (ENDED, OLD, "new")
