@@ -11,9 +11,9 @@ from annotated_types import Interval
 from gitfleet.api.annotations import Accept, At, Break, Default, Form, OneOf, Only, names_taken
 from gitfleet.api.freezes import FreezeWindow
 from gitfleet.api.layout import document, layout_of
-from gitfleet.api.objects import GroupKind, JsonObject, Origin
+from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey, Origin
 from gitfleet.api.placing_policy import PlacingPolicy
-from gitfleet.api.values import ApiGroup, KindName, NonEmpty, ObjectName, Seconds
+from gitfleet.api.values import ApiGroup, FieldPointer, KindName, NonEmpty, ObjectName, OtherManager, Seconds
 from gitfleet.formats.cel import SCHEMA as CEL_SCHEMA
 from gitfleet.formats.cel import Expression, read_expression
 
@@ -82,22 +82,32 @@ class HealthCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IgnoreDifferences:
-    """Fields of live objects that are left alone.
+    """Fields of live objects that are left alone: no drift, no difference, and not written over.
 
-    group: API group of the objects
-    kind: their kind
-    name: name of the one object
-    namespace: their namespace
-    jsonPointers: the fields, as JSON Pointers
+    group: API group of the objects; of every one where empty
+    kind: their kind; every one where empty
+    name: name of the one object; every one where empty
+    namespace: their namespace; every one where empty
+    jsonPointers: the fields, as JSON Pointers (RFC 6901)
     managers: field managers all of whose fields are left alone
     """
 
     group: str = ""
-    kind: NonEmpty
-    name: str | None = None
-    namespace: str | None = None
-    json_pointers: tuple[str, ...] = ()
-    managers: tuple[str, ...] = ()
+    kind: str = ""
+    name: str = ""
+    namespace: str = ""
+    json_pointers: tuple[FieldPointer, ...] = ()
+    managers: tuple[OtherManager, ...] = ()
+
+    def matches(self, key: ObjectKey) -> bool:
+        """Whether the rule is about an object."""
+        pairs = ((self.group, key.group), (self.kind, key.kind), (self.name, key.name), (self.namespace, key.namespace))
+        return all(not wanted or wanted == found for wanted, found in pairs)
+
+    def breaks(self) -> Iterator[Break]:
+        """It says which fields."""
+        if not self.json_pointers and not self.managers:
+            yield ("jsonPointers",), "needs `jsonPointers` or `managers`; add the fields that are to be left alone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +205,7 @@ class FleetConfig:
     policy: what may be placed where
     freezeWindows: times in which nothing starts to move
     healthChecks: when objects of a kind are available
-    ignoreDifferences: fields of live objects that are left alone; no effect yet
+    ignoreDifferences: fields of live objects that are left alone
     notifications: whom to tell; no effect yet
     stateHistory.maxCommits: how long the history of the state branch may grow; no effect yet
     propertyProviders: what collects properties of clusters, beside the built-in provider
@@ -254,5 +264,5 @@ class FleetConfig:
                 yield places[name], f"has no effect in this version of gitfleet{pushes}; do not rely on it"
 
 
-_NOT_ACTED_ON: Final = frozenset({"rendered", "ignoreDifferences", "notifications", "stateHistory"})
+_NOT_ACTED_ON: Final = frozenset({"rendered", "notifications", "stateHistory"})
 """Settings that are read, and that this version does nothing with."""

@@ -16,6 +16,7 @@ from gitfleet.formats.durations import SCHEMA as DURATION_SCHEMA
 from gitfleet.formats.durations import read_seconds, seconds_text
 from gitfleet.formats.int_or_percent import ABOVE_ZERO_SCHEMA, is_zero, read_int_or_percent
 from gitfleet.formats.int_or_percent import SCHEMA as INT_OR_PERCENT_SCHEMA
+from gitfleet.formats.managed_fields import FIELD_MANAGER
 from gitfleet.formats.times import SCHEMA as TIME_SCHEMA
 from gitfleet.formats.times import read_time, time_text
 
@@ -128,6 +129,24 @@ ApiGroup = Annotated[
     str, _unless(lambda text: not text or is_dns_subdomain(text), _API_GROUP, rf"(?:{_SUBDOMAIN})?", 253)
 ]
 KindName = Annotated[str, _unless(is_kind_name, _KIND_NAME, _KIND.pattern)]
+_POINTER: Final = r"(?!/(?:apiVersion|kind|metadata(?:/(?:name|uid|managedFields).*)?)$)(?:/(?:[^~/]|~[01])+)+"
+FieldPointer = Annotated[
+    str,
+    _unless(
+        lambda text: re.fullmatch(_POINTER, text) is not None,
+        "must be a JSON Pointer such as /spec/replicas, a / in a name as ~1, to a field that does not say what the "
+        "object is",
+        _POINTER,
+    ),
+]
+OtherManager = Annotated[
+    str,
+    _unless(
+        lambda text: text not in ("", FIELD_MANAGER),
+        "must be the name of another field manager than gitfleet, whose fields are what it applies",
+        rf"(?!{FIELD_MANAGER}$)[\s\S]+",
+    ),
+]
 LabelKey = Annotated[str, _unless(is_qualified_name, _LABEL_KEY, QUALIFIED_NAME)]
 LabelValue = Annotated[str, _IS_LABEL_VALUE]
 SelectorValue = Annotated[str, Accept(_number_as_text, lambda _: {"type": "integer", "minimum": 0}), _IS_LABEL_VALUE]

@@ -7,6 +7,7 @@
     disturbed_by(operations) -> {placement: clusters}          where something is to be written
     as_recorded(cluster, inventory, works) -> observation, inventory     a cluster that nobody observed
     find_differences(manifest body, live body) -> details      which fields differ, secrets masked
+    Ignored(rules)               what of live objects is left alone, and how that is compared and applied
     writer_of(manifest body, live body, path) -> FieldWriter   who else wrote one of them
 
 Nothing here talks to a cluster, and nothing is ever deleted that the inventory does not name with the very uid it has.
@@ -17,6 +18,7 @@ from gitfleet.apply.comparisons import Comparisons
 from gitfleet.apply.differences import find_differences
 from gitfleet.apply.fleet import (
     PlansMemo,
+    Wanted,
     disturbed_by,
     left_behind,
     merge_observations,
@@ -24,6 +26,7 @@ from gitfleet.apply.fleet import (
     record_all_intended,
     settle_all,
 )
+from gitfleet.apply.ignored import NOTHING_IGNORED, Ignored
 from gitfleet.apply.ledgers import record_intended, settle_inventory
 from gitfleet.apply.plan import plan_apply
 from gitfleet.apply.recorded import as_recorded
@@ -31,9 +34,12 @@ from gitfleet.apply.requests import ApplyRequest
 from gitfleet.apply.writers import writer_of
 
 __all__ = [
+    "NOTHING_IGNORED",
     "ApplyRequest",
     "Comparisons",
+    "Ignored",
     "PlansMemo",
+    "Wanted",
     "as_recorded",
     "disturbed_by",
     "find_differences",

@@ -13,6 +13,7 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import JsonObject, Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.apply.differences import find_differences
+from gitfleet.apply.ignored import Ignored
 from gitfleet.apply.shapes import shape_digest
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import DifferenceDetails, Keep
@@ -34,8 +35,10 @@ class WorkInPlace:
 
 @dataclass(frozen=True, slots=True)
 class Comparisons:
-    """What was found on one cluster, each with the content that it was found in: a resourceVersion alone does not say
-    that it is the same. It can be lost at any time and costs time only."""
+    """What was found on one cluster by the same rules, each with the content that it was found in: a resourceVersion
+    alone does not say that it is the same. It can be lost at any time and costs time only."""
+
+    ignored: Ignored = Ignored()
 
     _shapes: dict[_Pair, tuple[JsonObject, str]] = field(default_factory=dict)
     _differences: dict[tuple[_Pair, bool], tuple[JsonObject, DifferenceDetails]] = field(default_factory=dict)
@@ -47,14 +50,15 @@ class Comparisons:
 
     def copy(self) -> Comparisons:
         """The same results, to be extended apart from these."""
-        return Comparisons(dict(self._shapes), dict(self._differences), dict(self.in_place))
+        return Comparisons(self.ignored, dict(self._shapes), dict(self._differences), dict(self.in_place))
 
     def shape(self, manifest: Manifest, live: LiveObject) -> str:
         """`shape_digest` of the two."""
         pair = (live.uid, manifest.digest)
         known = self._shapes.get(pair)
         if known is None or not _same(known[0], live.body):
-            known = self._shapes[pair] = live.body, shape_digest(manifest.body, live.body)
+            wanted, _ = self.ignored.compared(manifest.key, manifest.body, live.body)
+            known = self._shapes[pair] = live.body, shape_digest(wanted, live.body)
         return known[1]
 
     def differences(self, manifest: Manifest, live: LiveObject, *, full: bool) -> DifferenceDetails:
@@ -62,7 +66,8 @@ class Comparisons:
         question = ((live.uid, manifest.digest), full)
         known = self._differences.get(question)
         if known is None or not _same(known[0], live.body):
-            known = self._differences[question] = live.body, find_differences(manifest.body, live.body, full=full)
+            wanted, there = self.ignored.compared(manifest.key, manifest.body, live.body)
+            known = self._differences[question] = live.body, find_differences(wanted, there, full=full)
         return known[1]
 
 

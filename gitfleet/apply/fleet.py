@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Final
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
+from gitfleet.api.fleet import IgnoreDifferences
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply.applied import AppliedManifests
 from gitfleet.apply.comparisons import Comparisons
+from gitfleet.apply.ignored import Ignored
 from gitfleet.apply.ledgers import by_identity, record_intended, settle_inventory
 from gitfleet.apply.plan import plan_apply
 from gitfleet.apply.requests import ApplyRequest, unknown
@@ -25,6 +28,16 @@ _COMPARISONS_PER_OBJECT: Final = 4
 
 
 Works = Mapping[str, tuple[Work, ...]]
+
+
+class Wanted(NamedTuple):
+    """The works to apply, those of the state before this reconcile, and what of live objects is left alone."""
+
+    works: Works
+    before: Works = MappingProxyType({})
+    ignored: tuple[IgnoreDifferences, ...] = ()
+
+
 Removals = Mapping[str, Mapping[PlacementKey, DeletePropagation]]
 """By cluster: which placements give up what they own there, and how."""
 
@@ -54,7 +67,7 @@ PlansMemo = Mapping[str, Planned]
 
 def plan_fleet(
     state: FleetState,
-    works: tuple[Works, Works],
+    wanted: Wanted,
     observations: Mapping[str, ClusterObservation],
     removing: Removals,
     memo: PlansMemo,
@@ -62,20 +75,19 @@ def plan_fleet(
 ) -> tuple[tuple[Operation, ...], PlansMemo]:
     """The operations of every cluster that answers and has, or is to have, anything of ours; by cluster name.
 
-    Where planning fails nothing is done on the cluster. A result in which an object failed is not kept. `works` are
-    those to apply, and those of the state before this reconcile.
+    Where planning fails nothing is done on the cluster. A result in which an object failed is not kept.
     """
     plans, operations = dict[str, Planned](), list[Operation]()
     going = frozenset(key for key, record in state.placements.items() if record.placement.deleting is not None)
     successors = Successors.of(state)
     given_up, newest = successors.given_up(failures), successors.newest()
     for name, observation in sorted(observations.items()):
-        owned, placed = state.inventory.get(name, {}), works[0].get(name, ())
+        owned, placed = state.inventory.get(name, {}), wanted.works.get(name, ())
         if name not in state.clusters or not observation.reachable or not (owned or placed):
             continue
         known = memo.get(name)
         request = replace(
-            _observed(name, observation, known),
+            _observed(name, observation, known, Ignored(wanted.ignored)),
             works=placed,
             removing=removing.get(name, {}),
             inventory=owned,
@@ -85,7 +97,7 @@ def plan_fleet(
             given_up={w.placement: given_up[w.placement] for w in placed if w.placement in given_up},
             held=successors.held_on(name),
             holds={w.placement: hold for w in placed if (hold := successors.hold_of(w.placement))},
-            applied=AppliedManifests(works[1].get(name, ()), state.placements),
+            applied=AppliedManifests(wanted.before.get(name, ()), state.placements),
         )
         mine = Failures()
         planned = known if known is not None and not known.again and _same(known.request, request) else None
@@ -98,14 +110,15 @@ def plan_fleet(
     return tuple(operations), plans
 
 
-def _observed(name: str, observation: ClusterObservation, known: Planned | None) -> ApplyRequest:
+def _observed(name: str, observation: ClusterObservation, known: Planned | None, ignored: Ignored) -> ApplyRequest:
     """What follows from the observation alone, and from what was compared on the cluster before."""
     return ApplyRequest(
         cluster=name,
         live=observation.live,
         unreadable=observation.unreadable,
         known_namespaces=observation.namespaces,
-        compared=_compared_before(known, observation),
+        compared=_compared_before(known, observation, ignored),
+        ignored=ignored,
     )
 
 
@@ -120,11 +133,12 @@ def _is_pruned(operation: Operation) -> bool:
     return kept or isinstance(operation, Delete)
 
 
-def _compared_before(known: Planned | None, observation: ClusterObservation) -> Comparisons:
-    """What was compared on this cluster so far; dropped as a whole when it has grown far beyond what is there."""
+def _compared_before(known: Planned | None, observation: ClusterObservation, ignored: Ignored) -> Comparisons:
+    """What was compared on this cluster so far; dropped as a whole for other rules, and when it has grown far beyond
+    what is there."""
     compared = known.request.compared if known is not None else None
     grown = compared is None or len(compared) >= _COMPARISONS_PER_OBJECT * len(observation.live)
-    return Comparisons() if compared is None or grown else compared.copy()
+    return Comparisons(ignored) if compared is None or grown or compared.ignored != ignored else compared.copy()
 
 
 def merge_observations(
@@ -169,6 +183,7 @@ def settle_all(
     outcomes: Iterable[Outcome],
     failures: Failures,
     plans: PlansMemo,
+    ignored: tuple[IgnoreDifferences, ...] = (),
 ) -> Mapping[str, Inventory]:
     """`settle_inventory` for every cluster; a cluster without entries is left out, one that fails is as recorded."""
     came: dict[str, list[Outcome]] = {}
@@ -179,7 +194,7 @@ def settle_all(
     for name in {*came, *planned}:
         had, done, found = inventory.get(name, {}), came.get(name, ()), planned.get(name, ())
         subject = Subject("MemberCluster", name)
-        compared = plans[name].request.compared if name in plans else None
+        compared = plans[name].request.compared if name in plans else Comparisons(Ignored(ignored))
         settled = failures.contain(subject, had, settle_inventory, had, done, found, failures, compared)
         if settled is not had:
             changed[name] = settled

@@ -171,14 +171,16 @@ def _update(
     locked = work.apply_strategy.when_to_apply.stops_at_drift
     before = claims.request.applied(entry) if entry is not None else None
     removes: FieldTree = {}
+    ignored = claims.request.compared.ignored
     if not work.apply_strategy.type.minds_conflicts:
         body = before.body if before is not None else None
-        removes = removed_fields(manifest.body, live.body, body, is_taken_over=entry is None)
+        there = ignored.compared(manifest.key, manifest.body, live.body)[1]
+        removes = removed_fields(manifest.body, there, body, is_taken_over=entry is None)
     version = live.resource_version or None if locked else None
     return Update(
         cluster=work.cluster,
         placement=work.placement,
-        manifest=manifest,
+        manifest=ignored.written(manifest, live.body),
         reason=reason,
         wave=wave_of(manifest.key.group, manifest.key.kind),
         needs=needs_of(manifest, claims),

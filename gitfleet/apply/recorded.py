@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Identity, JsonObject, Manifest, ObjectKey
+from gitfleet.apply.ignored import NOTHING_IGNORED, Ignored
 from gitfleet.apply.shapes import shape_digest
 from gitfleet.formats.managed_fields import FIELD_MANAGER
 from gitfleet.model.observations import ClusterObservation, LiveObject
@@ -15,7 +16,7 @@ from gitfleet.model.works import Work
 
 
 def as_recorded(
-    cluster: str, inventory: Inventory, works: Iterable[Work]
+    cluster: str, inventory: Inventory, works: Iterable[Work], ignored: Ignored = NOTHING_IGNORED
 ) -> tuple[ClusterObservation, dict[ObjectKey, InventoryEntry]]:
     """The cluster as if it answered and had what `inventory` says was applied, and the inventory to compare it with.
 
@@ -34,8 +35,10 @@ def as_recorded(
         manifest = applied.get((key.identity, entry.applied_digest))
         found = LiveObject(key, _with_uid(manifest.body if manifest is not None else {}, key, entry.uid))
         live[key] = found
-        shape = shape_digest(manifest.body, found.body) if manifest is not None else entry.shape_digest
-        entries[key] = replace(entry, shape_digest=shape)
+        if manifest is not None:
+            wanted, _ = ignored.compared(key, manifest.body, found.body)
+            entry = replace(entry, shape_digest=shape_digest(wanted, found.body))
+        entries[key] = entry
     return ClusterObservation(cluster=cluster, reachable=True, live=live), entries
 
 

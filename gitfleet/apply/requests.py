@@ -10,6 +10,7 @@ from gitfleet.api.objects import Identity, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply.comparisons import Comparisons
+from gitfleet.apply.ignored import Ignored
 from gitfleet.model.observations import LiveObjects
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
@@ -48,5 +49,6 @@ class ApplyRequest:
     given_up: Mapping[PlacementKey, Collection[Identity]] = field(default_factory=dict)
     held: Mapping[PlacementKey, Collection[Identity]] = field(default_factory=dict)
     holds: Mapping[PlacementKey, str] = field(default_factory=dict)
+    ignored: Ignored = Ignored()
     compared: Comparisons = field(default_factory=Comparisons, compare=False)
     applied: Callable[[InventoryEntry], Manifest | None] = field(default=unknown, compare=False)

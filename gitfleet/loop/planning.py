@@ -110,11 +110,12 @@ class Planning:
 def _with_recorded(decision: Decision) -> tuple[Decision, dict[str, ClusterObservation]]:
     """The decision over the inventory by which clusters that were not observed are compared, and these clusters."""
     before = decision.inputs.before
+    ignored = apply.Ignored(decision.inputs.desired.config.ignore_differences)
     recorded: dict[str, ClusterObservation] = {}
     inventory: dict[str, Inventory] = dict(before.inventory)
     for name, owned in before.inventory.items():
         if name not in decision.inputs.observations:
-            observation, inventory[name] = apply.as_recorded(name, owned, decision.seen_works.get(name, ()))
+            observation, inventory[name] = apply.as_recorded(name, owned, decision.seen_works.get(name, ()), ignored)
             keys = (manifest.key for work in decision.works.get(name, ()) for manifest in work.manifests)
             recorded[name] = replace(observation, live={**dict.fromkeys(keys), **observation.live})
     inputs = replace(decision.inputs, before=replace(before, inventory=inventory))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gitfleet import removals, schedule, snapshots, works
+from gitfleet import apply, removals, schedule, snapshots, works
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
@@ -188,7 +188,8 @@ class Workspace:
         if cluster is not None and cluster not in names:
             hint = did_you_mean(cluster, names, f"it has: {', '.join(names)}" if names else "it has no clusters")
             raise BadInput(f"{name} has nothing on a cluster {cluster}", hint=hint)
-        return diff_document(key, commit, tuple(s for s in sides if cluster in (None, s.cluster)))
+        ignored = apply.Ignored(decision.inputs.desired.config.ignore_differences)
+        return diff_document(key, commit, tuple(s for s in sides if cluster in (None, s.cluster)), ignored)
 
     def snapshots_diff(self, name: str, old: int, new: int) -> dict[str, Any]:
         """One resource snapshot of a placement against another, as a SnapshotDiff document. BadInput for one that is

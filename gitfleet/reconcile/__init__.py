@@ -74,7 +74,7 @@ def _decide(
     known = replace(known, left_out=rollout.long_silent(clusters, now, wanted.config.rollout_unreachable))
     seen_works, rendered = works.render_fleet(known, memo.works, failures, policy)
     removing = rollout.removals(clusters, before.placements, before.inventory, failures)
-    works_of = seen_works, seen_works
+    works_of = apply.Wanted(seen_works, seen_works, wanted.config.ignore_differences)
     operations, planned = apply.plan_fleet(known, works_of, inputs.observations, removing, memo.plans, failures)
     seen = observe.Seen.of(seen_works, operations, (), inputs.observations, wanted.config.checks)
     (profile, faults), disturbed = schedule.profile_for(wanted.config, plugins), apply.disturbed_by(operations)
@@ -141,7 +141,7 @@ def plan_operations(
     observations = apply.merge_observations(decision.inputs.observations, newly_observed)
     after = decision.after
     removing = rollout.removals(after.clusters, after.placements, after.inventory, failures)
-    works_of = decision.works, decision.seen_works
+    works_of = apply.Wanted(decision.works, decision.seen_works, decision.inputs.desired.config.ignore_differences)
     planned, plans = apply.plan_fleet(after, works_of, observations, removing, memo.plans, failures)
     inventory, operations = apply.record_all_intended(after.inventory, planned, failures)
     before, now = decision.inputs.before, decision.inputs.now
@@ -182,11 +182,12 @@ def settle(
 ) -> tuple[FleetState, tuple[Failure, ...]]:
     """The state after the operations: what the servers returned, what is gone, and the conditions that follow; and
     what could not be settled."""
-    after, failures, checks = decision.after, Failures(), decision.inputs.desired.config.checks
-    settled = apply.settle_all(after.inventory, operations, outcomes, failures, memo.plans)
+    after, failures, config = decision.after, Failures(), decision.inputs.desired.config
+    ignored = config.ignore_differences
+    settled = apply.settle_all(after.inventory, operations, outcomes, failures, memo.plans, ignored)
     inventory = rollout.release_left(settled, after.clusters, now)
     left_behind = apply.left_behind(after.inventory, inventory, outcomes, decision.inputs.observations)
-    seen = observe.Seen.of(decision.works, operations, outcomes, decision.touched(outcomes), checks)
+    seen = observe.Seen.of(decision.works, operations, outcomes, decision.touched(outcomes), config.checks)
     owners = rollout.owners_of(after.placements, inventory, failures)
     records: dict[PlacementKey, PlacementRecord] = {}
     for key, old in after.placements.items():

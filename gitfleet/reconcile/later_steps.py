@@ -66,10 +66,11 @@ def when_rolled_out(decision: Decision, memo: Memo) -> Decision:
     done = _with_runs_done(replace(done, placements={**done.placements, **unmoved}))
     rendered, _ = works.render_fleet(done, memo.works, failures, wanted.config.policy)
     observations, inventory = dict(decision.inputs.observations), dict(before.inventory)
+    ignored = apply.Ignored(wanted.config.ignore_differences)
     for name, observation in decision.inputs.observations.items():
         if not observation.reachable:
             known, owned = before.inventory.get(name, {}), decision.seen_works.get(name, ())
-            observations[name], inventory[name] = apply.as_recorded(name, known, owned)
+            observations[name], inventory[name] = apply.as_recorded(name, known, owned, ignored)
             wanted_keys = (manifest.key for work in rendered.get(name, ()) for manifest in work.manifests)
             live = {**dict.fromkeys(wanted_keys), **observations[name].live}
             observations[name] = replace(observations[name], live=live)
@@ -121,7 +122,7 @@ def remaining_operations(
     after = done.after
     observations = apply.merge_observations(done.inputs.observations, newly_observed)
     removing = rollout.removals(after.clusters, after.placements, after.inventory, failures)
-    works_of = done.works, done.seen_works
+    works_of = apply.Wanted(done.works, done.seen_works, done.inputs.desired.config.ignore_differences)
     planned, _ = apply.plan_fleet(after, works_of, observations, removing, memo.plans, failures)
     known = {_token(operation) for operation in now}
     found = (operation for operation in planned if isinstance(operation, Create | Update | Delete | Refuse))

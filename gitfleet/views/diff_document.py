@@ -12,7 +12,7 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import JsonObject, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import ResourceSnapshot
-from gitfleet.apply import find_differences, writer_of
+from gitfleet.apply import NOTHING_IGNORED, Ignored, find_differences, writer_of
 from gitfleet.formats.secret_objects import masked_object
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import DifferenceDetails
@@ -54,14 +54,16 @@ class ClusterSides:
     owned: tuple[InventoryEntry, ...] = ()
 
 
-def diff_document(placement: PlacementKey, commit: str, sides: tuple[ClusterSides, ...]) -> dict[str, Any]:
+def diff_document(
+    placement: PlacementKey, commit: str, sides: tuple[ClusterSides, ...], ignored: Ignored = NOTHING_IGNORED
+) -> dict[str, Any]:
     """The Diff as JSON values. Objects that are the same are counted and not listed; values of Secrets are masked."""
     return {
         "apiVersion": "gitfleet.dev/v1alpha1",
         "kind": "Diff",
         "placement": {"name": placement.name, "namespace": placement.namespace or None},
         "commit": commit,
-        "clusters": [_cluster(side) for side in sides],
+        "clusters": [_cluster(side, ignored) for side in sides],
     }
 
 
@@ -96,13 +98,13 @@ def _between(manifest: Manifest, before: Manifest) -> DifferenceDetails:
     return find_differences(wanted, had, full=True)
 
 
-def _cluster(side: ClusterSides) -> dict[str, Any]:
+def _cluster(side: ClusterSides, ignored: Ignored) -> dict[str, Any]:
     message = ""
     if side.observation is None or not side.observation.reachable:
         message = side.observation.error if side.observation is not None else "it was not observed"
     elif side.work is not None and side.work.error is not None:
         message = side.work.error.removesuffix(f" (cluster {side.cluster})")
-    rows = [] if message or side.observation is None else list(_objects(side, side.observation))
+    rows = [] if message or side.observation is None else list(_objects(side, side.observation, ignored))
     return {
         "clusterName": side.cluster,
         "compared": not message,
@@ -112,7 +114,7 @@ def _cluster(side: ClusterSides) -> dict[str, Any]:
     }
 
 
-def _objects(side: ClusterSides, observation: ClusterObservation) -> Iterator[dict[str, Any]]:
+def _objects(side: ClusterSides, observation: ClusterObservation, ignored: Ignored) -> Iterator[dict[str, Any]]:
     manifests = side.work.manifests if side.work is not None else ()
     full = side.work is not None and side.work.apply_strategy.comparison_option.counts_every_field
     for manifest in manifests:
@@ -124,7 +126,7 @@ def _objects(side: ClusterSides, observation: ClusterObservation) -> Iterator[di
         if live is None:
             yield _object(manifest.key, ObjectState.MISSING)
             continue
-        details = find_differences(manifest.body, live.body, full=full)
+        details = find_differences(*ignored.compared(manifest.key, manifest.body, live.body), full=full)
         state = ObjectState.DIFFERS if details else ObjectState.SAME
         yield _object(manifest.key, state, details, _written(manifest, live, details))
     wanted = {manifest.key.identity for manifest in manifests}

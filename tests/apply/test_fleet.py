@@ -16,6 +16,7 @@ from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import (
     ApplyRequest,
     PlansMemo,
+    Wanted,
     disturbed_by,
     left_behind,
     merge_observations,
@@ -87,7 +88,7 @@ def test_what_is_planned_for_a_cluster(
     known: bool, answer: ClusterObservation, owned_there: bool, planned: list[str]
 ) -> None:
     state = FleetState(clusters=HERE if known else {}, inventory={"c1": {A.key: ENTRY}} if owned_there else {})
-    operations, memo = plan_fleet(state, ({"c1": (work(A),)}, {}), {"c1": answer}, {}, {}, Failures())
+    operations, memo = plan_fleet(state, Wanted({"c1": (work(A),)}), {"c1": answer}, {}, {}, Failures())
     assert [type(o).__name__ for o in operations] == planned
     assert set(memo) == ({"c1"} if planned else set())
 
@@ -97,7 +98,7 @@ def test_a_cluster_with_neither_works_nor_inventory_is_passed_over_and_the_next_
     state = FleetState(clusters=HERE, inventory={"c2": {A.key: ENTRY}})
     answers = {name: seen(name, live={A.key: live(A, "u1", manager="gitfleet")}) for name in ("c2", "c1")}
     removing = {"c2": {WEB: DeletePropagation.DELETE}}
-    operations, memo = plan_fleet(state, ({}, {}), answers, removing, {}, Failures())
+    operations, memo = plan_fleet(state, Wanted({}), answers, removing, {}, Failures())
     assert [(type(o), o.cluster) for o in operations] == [(Delete, "c2")]
     assert set(memo) == {"c2"}
 
@@ -108,7 +109,7 @@ def test_a_cluster_with_neither_works_nor_inventory_is_passed_over_and_the_next_
 def test_what_stays_says_which_setting_keeps_it(deleting: datetime | None, setting: str) -> None:
     state = FleetState(clusters={"c1": MemberCluster(name="c1", deleting=deleting)}, inventory={"c1": {A.key: ENTRY}})
     removing = {"c1": {WEB: DeletePropagation.ABANDON}}
-    ((operation,), _) = plan_fleet(state, ({}, {}), {"c1": seen("c1", live={A.key: THERE})}, removing, {}, Failures())
+    ((operation,), _) = plan_fleet(state, Wanted({}), {"c1": seen("c1", live={A.key: THERE})}, removing, {}, Failures())
     assert operation == Release(
         cluster="c1", placement=WEB, key=A.key, reason=f"{A.key} stays on the cluster: the {setting} is Abandon"
     )
@@ -119,7 +120,7 @@ def test_what_goes_wrong_on_one_cluster_is_noted_and_the_others_are_planned() ->
     state = FleetState(clusters=HERE, inventory={"c1": broken})
     failures = Failures()
     answers = {name: seen(name, live={A.key: None}) for name in HERE}
-    operations, memo = plan_fleet(state, (dict.fromkeys(HERE, (work(A),)), {}), answers, {}, {}, failures)
+    operations, memo = plan_fleet(state, Wanted(dict.fromkeys(HERE, (work(A),))), answers, {}, {}, failures)
     assert [o.key for o in operations] == [A.key]
     assert [failure.subject for failure in failures.found] == [Subject("MemberCluster", "c1")]
     assert set(memo) == {"c2"}, "an answer in which something failed is not kept"
@@ -130,7 +131,7 @@ def test_an_object_that_cannot_be_judged_is_noted_and_nothing_of_its_cluster_is_
     state = FleetState(clusters=HERE, inventory={"c1": {A.key: ENTRY}})
     answers = {"c1": seen("c1", live={A.key: LiveObject(A.key, odd), B.key: None})}
     failures = Failures()
-    operations, memo = plan_fleet(state, ({"c1": (work(A, B),)}, {}), answers, {}, {}, failures)
+    operations, memo = plan_fleet(state, Wanted({"c1": (work(A, B),)}), answers, {}, {}, failures)
     assert [type(o).__name__ for o in operations] == ["Refuse", "Create"]
     assert [failure.subject for failure in failures.found] == [Subject.of_object(A.key, "c1")]
     assert memo == {}
@@ -141,7 +142,7 @@ def test_what_was_compared_is_carried_on_and_forgotten_when_it_has_grown_too_muc
 
     def compared(memo: PlansMemo) -> tuple[Comparisons, PlansMemo]:
         answer = seen("c1", live={A.key: THERE, B.key: None})
-        memo = plan_fleet(state, ({"c1": (work(A),)}, {}), {"c1": answer}, {}, memo, Failures())[1]
+        memo = plan_fleet(state, Wanted({"c1": (work(A),)}), {"c1": answer}, {}, memo, Failures())[1]
         return memo["c1"].request.compared, memo
 
     first, memo = compared({})

@@ -12,7 +12,7 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
-from gitfleet.apply import ApplyRequest, Comparisons, PlansMemo, plan_apply, plan_fleet
+from gitfleet.apply import ApplyRequest, Comparisons, PlansMemo, Wanted, plan_apply, plan_fleet
 from gitfleet.apply.shapes import shape_digest
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import ClusterObservation, LiveObject
@@ -43,7 +43,7 @@ class Planner:
     ) -> tuple[Operation, ...]:
         state = FleetState(clusters={cluster: MemberCluster(name=cluster)}, inventory={cluster: inventory})
         answers, removed = {cluster: seen}, {cluster: removing}
-        operations, memo = plan_fleet(state, ({cluster: works}, {}), answers, removed, self._memo, Failures())
+        operations, memo = plan_fleet(state, Wanted({cluster: works}), answers, removed, self._memo, Failures())
         self._memo = {**self._memo, **memo}
         return operations
 

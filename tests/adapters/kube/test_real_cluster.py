@@ -18,7 +18,7 @@ from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.objects import Manifest, ObjectKey, Origin, key_of
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
-from gitfleet.apply import ApplyRequest, plan_apply, record_intended, settle_inventory
+from gitfleet.apply import ApplyRequest, Comparisons, Ignored, plan_apply, record_intended, settle_inventory
 from gitfleet.apply.applied import AppliedManifests
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import Availability
@@ -74,6 +74,7 @@ class Reconciles:
         self.inventory: Inventory = {}
         self.outcomes: tuple[Outcome, ...] = ()
         self.before: tuple[Work, ...] = ()
+        self.ignored = Ignored()
 
     def reconcile(self, *manifests: Manifest, removing: str | None = None, **strategy: Any) -> tuple[Operation, ...]:
         work = Work(
@@ -86,6 +87,7 @@ class Reconciles:
         )
         result = self.cluster.observe({m.key for m in manifests} | set(self.inventory))
         assert result.reachable, result.error
+        compared = Comparisons(self.ignored)
         plan = plan_apply(
             ApplyRequest(
                 cluster=self.cluster.cluster,
@@ -96,12 +98,13 @@ class Reconciles:
                 unreadable=result.unreadable,
                 known_namespaces=result.namespaces,
                 applied=AppliedManifests(self.before, {}),
+                compared=compared,
             )
         )
         self.before = (work,)
         recorded = record_intended(self.inventory, plan)
         self.outcomes = tuple(self.cluster.perform([o for o in plan if isinstance(o, Create | Update | Delete)]))
-        self.inventory = settle_inventory(recorded, self.outcomes, plan)
+        self.inventory = settle_inventory(recorded, self.outcomes, plan, compared=compared)
         return plan
 
     def reported(self) -> list[tuple[str, bool]]:

@@ -12,7 +12,9 @@ import pytest
 from kubernetes.client import AppsV1Api, CoreV1Api
 
 from gitfleet.adapters.kube import KubeClient
+from gitfleet.api.fleet import IgnoreDifferences
 from gitfleet.api.objects import Manifest
+from gitfleet.apply import Ignored
 from gitfleet.apply.removed_fields import LAST_APPLIED
 from gitfleet.formats.managed_fields import managed_entries
 from tests import builders as make
@@ -169,3 +171,37 @@ def test_what_kubectl_or_helm_had_goes_when_their_object_is_taken_over_and_what_
     assert "gitfleet Apply" in found["managers"]
     reconciles.reconcile(wanted)
     assert reconciles.reported() == []
+
+
+@pytest.mark.parametrize("rule", [
+    IgnoreDifferences(kind="Deployment", json_pointers=("/spec/replicas",)),
+    IgnoreDifferences(managers=("autoscaler",)),
+], ids=["pointer", "manager"])  # fmt: skip
+@pytest.mark.parametrize("type_", ["ClientSideApply", "ServerSideApply"])
+def test_what_is_to_be_left_alone_is_not_written_over(
+    server: ApiServer, cluster: KubeClient, rule: IgnoreDifferences, type_: str
+) -> None:
+    namespace = server.make_namespace()
+    reconciles = Reconciles(cluster)
+    reconciles.ignored = Ignored((rule,))
+    one, other, none = (
+        manifest(make.deployment(namespace, "web", image, replicas))
+        for image, replicas in (("web:1", 2), ("web:2", 3), ("web:3", None))
+    )
+    reconciles.reconcile(one, type=type_)
+    assert seen(cluster, one)["replicas"] == 2
+    with server.client() as client:
+        AppsV1Api(client).patch_namespaced_deployment_scale(
+            "web", namespace, {"spec": {"replicas": 5}}, field_manager="autoscaler"
+        )
+    for release in (one, other, none):
+        reconciles.reconcile(release, type=type_)
+        assert all(ok for _, ok in reconciles.reported()), reconciles.outcomes
+        live = cluster.observe([one.key], probe=False).live[one.key]
+        assert live is not None and live.body["spec"]["replicas"] == 5
+        (image,) = (c["image"] for c in live.body["spec"]["template"]["spec"]["containers"])
+        assert image == release.body["spec"]["template"]["spec"]["containers"][0]["image"]
+        entries = managed_entries(live.body)
+        assert [e["manager"] for e in entries if "f:replicas" in e["fieldsV1"].get("f:spec", ())] == ["autoscaler"]
+        reconciles.reconcile(release, type=type_)
+        assert reconciles.reported() == []
