@@ -15,9 +15,11 @@ from gitfleet.api.objects import Manifest, Origin, key_of
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.model.failures import Failures
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import (
     Create,
+    Delete,
     Keep,
     KeepCode,
     Operation,
@@ -29,6 +31,7 @@ from gitfleet.model.operations import (
 )
 from gitfleet.model.works import Work
 from gitfleet.observe import ClusterSeen, observe_binding
+from gitfleet.observe.results import results_of
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 T1, T2 = T0 + timedelta(seconds=5), T0 + timedelta(seconds=10)
@@ -495,6 +498,16 @@ def test_what_is_handed_over_later_is_waited_for() -> None:
     got = observed(binding(), work(CM), [waits], [], T1)
     assert reported(got) == [*BEFORE, ("Applied", "Unknown", "ApplyInProgress")]
     assert messages(got)[-1].endswith("ConfigMap/ns/cm is not applied: placement other has it until then")
+    (result,) = results_of(work(CM), [waits], [], Failures())
+    assert result.code is KeepCode.HANDED_OVER_LATER
+
+
+def test_what_is_not_deleted_yet_changes_nothing_while_that_lasts() -> None:
+    gone = Delete(cluster="c1", placement=WEB, key=INGRESS.key, uid="u", wave=1, reason="no longer wanted")
+    refused = Outcome(operation=gone, ok=False, code=OutcomeCode.FORBIDDEN, message="no")
+    first = observed(binding(), work(CM), [kept(CM), gone], [refused], T1)
+    assert [one.condition for one in first.failed] == ["Deleted"]
+    assert observed(first, work(CM), [kept(CM), gone], [refused], T2) is first
 
 
 def test_what_is_to_be_updated_is_not_applied_yet_and_differences_that_are_left_are_reported() -> None:

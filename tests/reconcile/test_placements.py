@@ -29,16 +29,16 @@ from gitfleet.api.staged import DisruptionBudget, StagedStrategy
 from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.decisions import Inputs
-from gitfleet.model.desired import Desired
+from gitfleet.model.desired import Desired, Misread
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.rolling import Frozen, MoveKind
-from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.model.state import FleetState, MisreadObjects, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.reconcile.placements import Decided, PlacementsMemo, decide_placements, settle_placement
 from gitfleet.reconcile.runs import Advanced, Beside
 from gitfleet.reconcile.shared import Shared, SharedMemo, prepare, with_settings
-from gitfleet.reconcile.unsaid import unsaid_selections
+from gitfleet.reconcile.unsaid import misread_selections, unsaid_selections
 from gitfleet.removals import Kept
 from gitfleet.rollout import eviction_waits, owners_of
 from gitfleet.works import Unwritten
@@ -692,6 +692,42 @@ def test_what_is_selected_and_in_no_snapshot_is_said() -> None:
         assert unsaid_selections({WEB: record}, waiting, Failures()) == {WEB: selected | {OTHER.key.identity}}
     shop = replace(waiting, inputs=replace(later.inputs, waiting={SHOP: late}))
     assert unsaid_selections({WEB: rests.record()}, shop, Failures()) == {}
+
+
+def test_what_a_placement_with_an_error_may_select_is_known() -> None:
+    """What its file says; where that is not known, what it has had and is still written, all of it when it leaves."""
+    rests, every = settled(), frozenset({SPACE.key.identity, IDENTITY})
+    other = place(selectors=(replace(SELECTS_WEB[0], name="other"),))
+    broken: Any = object()
+    unread = replace(rests.record(), resource_snapshots=(broken,))
+    leaves = replace(rests.record(), placement=place(deleting=NOW))
+    for placement, record, payload, found, failed in (
+        (other, rests.record(), (SPACE, A, OTHER), {OTHER.key.identity}, 0),
+        (other, None, (SPACE, A, OTHER), {OTHER.key.identity}, 0),
+        (None, rests.record(), (SPACE, A, OTHER), every, 0),
+        (None, rests.record(), (SPACE,), {SPACE.key.identity}, 0),
+        (None, leaves, (SPACE,), every, 0),
+        (None, None, (SPACE, A), frozenset(), 0),
+        (replace(other, selectors=broken), rests.record(), (SPACE, A), frozenset(), 1),
+        (None, unread, (SPACE, A), frozenset(), 1),
+    ):
+        before = replace(rests.before, placements={WEB: record} if record is not None else {})
+        wrong = Misread("placements/web.yaml", placement)
+        given = replace(rests, before=before).write(payload=payload, misread={WEB: wrong}, objects={"placements": {}})
+        failures = Failures()
+        expected = {WEB: MisreadObjects("placements/web.yaml", frozenset(found))} if found else {}
+        assert misread_selections(given.shared(), failures) == expected
+        assert [one.subject for one in failures.found] == [Subject.of_placement(WEB)] * failed
+        assert given.decide().within(before).misread == expected
+
+
+def test_a_binding_is_in_force_again_when_its_cluster_comes_back() -> None:
+    """Though it is picked no more: it is scheduled again."""
+    left = settled().with_clusters(c2=replace(MEMBERS["c2"], deleting=NOW))
+    left = left.with_binding(1, state=BindingState.UNSCHEDULED, deleting=NOW)
+    back = left.decide(clusters=MEMBERS, index=settled().shared().index).decided[WEB].record
+    assert [gone for _, _, gone in states(back)] == [False, False]
+    assert [gone for _, _, gone in states(left.decide().decided[WEB].record)] == [False, True]
 
 
 def test_a_selection_that_cannot_be_read_is_empty_and_noted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,8 +128,8 @@ def test_pinned_content_takes_the_place_of_the_selection(payload: tuple[Manifest
     assert found.resource_snapshots == (old, new)
     unloaded = replace(record, resource_snapshots=(old, replace(new, manifests=None)))
     nothing = take(SUBJECT, index(WEB, holds_removals=True), unloaded, retain=Retained(pinned=old))
-    assert nothing.waiting == ""
-    edited = index(*payload, replace(TWO, body={**TWO.body, "data": {"k": "9"}}))
+    assert nothing.waiting == "" == take(SUBJECT, index(*payload), record).waiting
+    edited = index(*payload, config("two", "web", "9"))
     kept = take(SUBJECT, edited, record, retain=Retained(pinned=old, objects={TWO.key.identity}))
     assert kept.retained == {TWO.key.identity}
     assert TWO.body in [one.body for one in kept.resource_snapshots[-1].manifests or ()]

@@ -113,6 +113,7 @@ OF_A_PLACEMENT: list[tuple[str, dict[str, Any], str]] = [
     ("snapshot", {"index": "3", "commit": "0123456789abcdef"}, "web: snapshot 3 taken from commit 0123456789ab"),
     ("placement", {"state": "accepted"}, "web: accepted"),
     ("placement", {"state": "removed"}, "web: removed"),
+    ("placement", {"state": "renamed", "former": "old"}, "web: renamed, was old"),
     (
         "placement",
         {"condition": "Available", "status": "True", "reason": "ResourceAvailable", "message": "all are"},

@@ -14,6 +14,8 @@ from gitfleet.api.faults import Fault
 from gitfleet.api.objects import Origin
 from gitfleet.api.overrides import OverrideKey, override_type
 from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.staged import StagedRun
+from gitfleet.api.values import NamespacedName
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
@@ -179,3 +181,8 @@ def test_what_has_no_status_is_a_fault_where_it_is_written() -> None:
         fault("resources/app", 1, "ConfigMap/web/settings", subjects[0]),
     )
     assert faults_of(failed(), STATE, wanted) == ()
+    origin = Origin("runs/go.yaml", 3)
+    run = StagedRun(key=NamespacedName("", "go"), placement_name="web", strategy_name="all", origin=origin)
+    with_run = replace(wanted, objects={**wanted.objects, "runs": {run.key: run}})
+    mine = Subject.of_run(run.key)
+    assert faults_of(failed(mine), STATE, with_run) == (fault("runs/go.yaml", 3, "ClusterStagedUpdateRun/go", mine),)

@@ -13,7 +13,7 @@ from gitfleet.api.holds import ClusterCount, Hold, HoldReason, HoldRule, Removal
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState
 from gitfleet.status import commit_message, emit_events, sentence, with_holds
-from tests.state.builders import T0, binding, condition, record
+from tests.state.builders import T0, binding, cluster, condition, record
 
 WEB, OTHER = PlacementKey("", "web"), PlacementKey("shop", "web")
 RECORDS = {WEB: record("web", binding(WEB, "a")), OTHER: record("web", namespace="shop")}
@@ -92,6 +92,37 @@ def test_a_part_of_a_placement_does_not_stop_the_rest() -> None:
     assert both.placements[WEB].conditions[-1] == held(WEB.kind, "h-1 and h-2")
     turned = with_holds(state(hold("h-1", GOES), hold("h-2", part)), FleetState(placements=RECORDS), NOW)
     assert turned.placements[WEB].conditions[-1] == held(WEB.kind, "h-1 and h-2")
+
+
+def test_a_change_of_the_strategy_that_waits_is_said() -> None:
+    external = Removal(kind=RemovalKind.STRATEGY, placement=WEB)
+    for removals, what in (((external,), "waits"), ((external, OF_WEB), "and removals wait")):
+        marked = with_holds(state(hold("h-1", *removals)), FleetState(placements=RECORDS), NOW)
+        assert marked.placements[WEB].conditions[-1].message == (
+            f"its change from External {what} for an approval of h-1; until then it needs runs"
+        )
+
+
+def test_a_cluster_whose_removal_is_held_says_so() -> None:
+    """As long as that lasts."""
+    members = {name: cluster(name) for name in ("a", "b")}
+    for answer, names in ((None, "h-1"), (REJECTED, "h-1 (rejected)")):
+        decided = state(hold("h-1", CLUSTER_GOES, answer=answer), clusters=members)
+        marked = with_holds(decided, decided, NOW)
+        said = Condition(
+            type="RemovalHeld",
+            status=Status.TRUE,
+            reason="ApprovalPending",
+            message=f"its removal waits for an approval of {names}; until then it gets nothing new",
+            last_transition_time=NOW,
+            observed_generation=1,
+        )
+        assert marked.clusters["a"].status.conditions == (*members["a"].status.conditions, said)
+        assert marked.clusters["b"] is members["b"] and list(marked.clusters) == ["a", "b"]
+        assert with_holds(marked, marked, LATER).clusters["a"] is marked.clusters["a"]
+        approved = replace(marked, holds={"h-1": hold("h-1", CLUSTER_GOES, answer=APPROVED)})
+        for over in (replace(marked, holds={}), approved):
+            assert with_holds(over, marked, LATER).clusters == members
 
 
 def test_what_is_no_longer_held_is_no_longer_said() -> None:

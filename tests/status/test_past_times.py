@@ -12,6 +12,8 @@ import pytest
 from gitfleet.api.bindings import DiffedObject, DriftedObject
 from gitfleet.api.clusters import AgentStatus, PropertyValue
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.runs import ClusterUpdate, RunRecord, RunStatus, StageStatus
+from gitfleet.api.values import NamespacedName
 from gitfleet.formats.times import EPOCH
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState
@@ -71,6 +73,34 @@ def test_every_later_time_is_now_and_no_other_changes() -> None:
     only_times = (fleet(NOW), fleet(BEFORE))
     assert [past(state) is state for state in only_times] == [True, True]
     assert past(fleet(LATER, LATER)) == fleet(NOW, NOW)
+
+
+def run(when: datetime) -> RunRecord:
+    """A run with every time that it can have."""
+    said = (replace(condition("Progressing"), last_transition_time=when),)
+    update = ClusterUpdate(cluster="a", conditions=said, reverted=when)
+    stage = StageStatus(name="all", clusters=(update,), conditions=said, start_time=when, end_time=when)
+    status = RunStatus(conditions=said, stages=(stage, stage), deletion=stage)
+    key = NamespacedName("", "go")
+    return RunRecord(key=key, placement_name="web", strategy_name="all", created=when, status=status)
+
+
+def test_the_times_of_a_run_are_now_at_the_latest() -> None:
+    """But of one that is over, which waits for nothing."""
+    over = replace(run(LATER), status=replace(run(LATER).status, conditions=(condition("Succeeded"),)))
+    alone = replace(run(LATER), status=replace(run(LATER).status, deletion=None))
+    key = over.key
+    for one, then in (
+        (run(LATER), run(NOW)),
+        (run(BEFORE), run(BEFORE)),
+        (over, over),
+        (alone, replace(run(NOW), status=replace(run(NOW).status, deletion=None))),
+    ):
+        found = past(FleetState(runs={key: one}))
+        assert found.runs == {key: then}
+        assert (found.runs[key] is one) is (then == one)
+    state = FleetState(runs={key: run(BEFORE)})
+    assert past(state) is state
 
 
 def with_status(**changes: Any) -> FleetState:

@@ -130,6 +130,18 @@ def test_an_outdated_cluster_holds_the_rollout_up_or_is_being_decided_on() -> No
     ]  # fmt: skip
 
 
+def test_a_freeze_that_holds_a_rollout_is_named() -> None:
+    """By the placement and by each cluster; any other sentence of a binding is not."""
+    for said, named in (("frozen by night of fleet.yaml:3", ": frozen by night of fleet.yaml:3"), ("odd", "")):
+        waits = binding(WEB, "a", conditions=(condition("RolloutStarted", "False", "RolloutNotStartedYet", said),))
+        found = tell(record("web", waits, latest=1))
+        assert found.conditions[-1].message == (
+            f"The rollout is being blocked by the rollout strategy in 1 cluster(s){named}"
+        )
+        (shown,) = cluster_progress(found)
+        assert (shown.steps[0].message == said) is bool(named)
+
+
 def test_what_each_cluster_shows_as_the_whole_answer() -> None:
     held = condition("RolloutStarted", "False", "Whatever", "of old", seconds=7)
     blocked, moving = binding(WEB, "a", conditions=(held,)), binding(WEB, "b")
