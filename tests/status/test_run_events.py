@@ -13,7 +13,7 @@ from gitfleet.api.objects import Origin
 from gitfleet.api.runs import ApprovalRequest, ClusterUpdate, RunRecord, RunStatus, StageStatus
 from gitfleet.api.staged import Eviction
 from gitfleet.api.values import NamespacedName
-from gitfleet.model.events import Event
+from gitfleet.model.events import Event, EventType
 from gitfleet.model.state import FleetState
 from gitfleet.status import emit_events, sentence
 from gitfleet.status.notices import waiting_eviction
@@ -144,8 +144,8 @@ def test_what_happened_to_a_request(
     before = replace(REQUEST, conditions=old) if old is not None else None
     after = replace(REQUEST, conditions=conditions)
     assert [event.to_json() for event in request_events(before, after)] == events
-    states = [FleetState(approvals={REQUEST.key: one} if one is not None else {}) for one in (before, after)]
-    assert [event.to_json() for event in emit_events(*states)] == events
+    old_state, new_state = (FleetState(approvals={one.key: one} if one is not None else {}) for one in (before, after))
+    assert [event.to_json() for event in emit_events(old_state, new_state)] == events
     assert list(request_events(after, None)) == [] == list(request_events(after, after))
     cluster_wide = replace(after, key=NamespacedName("", "go-all"))
     assert [event.fields["run"] for event in request_events(None, cluster_wide)][:1] == ["go"]
@@ -183,4 +183,4 @@ def test_an_eviction_that_waits_is_a_warning_where_it_is_written() -> None:
     ],
 )
 def test_each_event_of_a_run_in_words(type_: str, fields: dict[str, Any], words: str) -> None:
-    assert sentence(Event(type=type_, cluster="a", fields={"run": "go", **fields})) == words
+    assert sentence(Event(type=EventType(type_), cluster="a", fields={"run": "go", **fields})) == words
