@@ -174,7 +174,8 @@ def test_another_placements_object_is_refused_by_name_and_kept_for_it() -> None:
     entry = owned(CM, there, OTHER)
     got = plan(work(CM), work(CM, placement=OTHER), live={CM.key: there}, inventory={CM.key: entry})
     assert [(type(o), o.placement) for o in got] == [(Keep, OTHER), (Refuse, WEB)]
-    assert got[1].reason == "ConfigMap/ns/cm belongs to ClusterResourcePlacement other on this cluster"
+    says = "ConfigMap/ns/cm belongs to ClusterResourcePlacement other on this cluster; select it in one of the two"
+    assert got[1].reason == f"{says} alone"
 
 
 def test_of_two_placements_the_first_by_name_gets_a_new_object() -> None:

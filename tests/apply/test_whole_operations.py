@@ -237,7 +237,7 @@ def test_what_another_placement_has_and_what_could_not_be_seen() -> None:
     _, refusal = plan(work(CM), work(CM, placement=OTHER), live={CM.key: SAME}, inventory={CM.key: entry})
     assert refusal == refused(
         RefuseCode.FAILED_TO_TAKE_OVER,
-        "ConfigMap/ns/cm belongs to ClusterResourcePlacement other on this cluster",
+        "ConfigMap/ns/cm belongs to ClusterResourcePlacement other on this cluster; select it in one of the two alone",
         SAME,
     )
     unreadable = only(work(CM), unreadable={CM.key: "forbidden"}, live={CM.key: SAME}, inventory={CM.key: ENTRY})
