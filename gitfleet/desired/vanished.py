@@ -34,7 +34,8 @@ def vanished_objects(
     fresh: dict[str, dict[Identity, Identity]] = {}
     for identity, item in chosen.items():
         path = item.origin.path
-        if identity not in before or (_is_cluster(identity) and before[identity].origin.path != path):
+        is_new = identity not in before or (_is_cluster(identity) and before[identity].origin.path != path)
+        if is_new and _may_be_new(path, request):
             fresh.setdefault(path, {})[without_hash(identity, path)] = identity
     rules = ignore_rules(request)
     staying = {item.origin.path for one, item in recovery.placed().items() if one in chosen}
@@ -109,6 +110,12 @@ class _Commit:
         successor, origin = self.fresh[meant], self.chosen[self.fresh[meant]].origin
         found = replace(place, other=origin.path, line=origin.line, successor=_placed_identity(successor))
         return replace(found, elsewhere=misspelt is None)
+
+
+def _may_be_new(path: str, request: DesiredRequest) -> bool:
+    """Whether a file may have objects that it had not before."""
+    changed = request.changed
+    return changed is None or path in changed or IGNORE_FILE in changed or is_build_file(path)
 
 
 def _new_as_payload(identity: Identity, request: DesiredRequest, chosen: Mapping[Identity, ReadObject]) -> str:

@@ -215,7 +215,7 @@ MEANT: dict[str, tuple[Texts, set[str]]] = {
 
 @pytest.mark.parametrize("case", MEANT)
 def test_what_is_meant_goes(case: str) -> None:
-    world = begun()
+    world = begun({**WEB, **with_web("other")})  # a Deployment of the same name that nothing places
     texts, gone = MEANT[case]
     if case.endswith("elsewhere"):
         world.write({**files(*members("c9")), **selecting("there", "web", "z", "label", clusters=["c9"])})
