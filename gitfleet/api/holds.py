@@ -136,8 +136,9 @@ class Removal:
 
 class HoldRule(StrEnum):
     """Which rule holds: a share is exceeded (D25), a selection or its clusters became none, what is placed is
-    hidden or misspelt (D31), rollouts would need no run any more (record 0019), or an earlier hold could not be read
-    any more."""
+    hidden or misspelt (D31), rollouts would need no run any more (record 0019), a
+    freeze, pin or quarantine would not count for what moves to another placement (record 0021), or an earlier hold
+    could not be read any more."""
 
     MASS_DELETION = "MassDeletion"
     EMPTY_SELECTION = "EmptySelection"
@@ -146,7 +147,12 @@ class HoldRule(StrEnum):
     LIKELY_TYPO = "LikelyTypo"
     LABELS_CHANGED = "LabelsChanged"
     NOT_EXTERNAL = "NotExternal"
+    GATE_LOST = "GateLost"
     UNREADABLE_HOLD = "UnreadableHold"
+
+
+OF_GATES: Final = (HoldRule.NOT_EXTERNAL, HoldRule.GATE_LOST)
+"""The rules that hold what another placement takes over, since it does so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

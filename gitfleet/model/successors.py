@@ -12,7 +12,7 @@ from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import MemberCluster, silent_from
 from gitfleet.api.conditions import ConditionType, Reason, Status, find_condition
 from gitfleet.api.envelopes import carried_identities
-from gitfleet.api.holds import Hold, HoldRule, Removal, RemovalKind
+from gitfleet.api.holds import OF_GATES, Hold, HoldRule, Removal, RemovalKind
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.api.snapshots import ResourceSnapshot
@@ -79,14 +79,14 @@ class Successors:
 
     def held_on(self, cluster: str) -> dict[PlacementKey, frozenset[Identity]]:
         """What placements have on a cluster only because its removal is held: nothing that another one has instead is
-        lost, so that one gets it at once. Not where the hold is about who rolls it out (NotExternal)."""
+        lost, so that one gets it at once. Not where the hold is about who rolls it out (OF_GATES)."""
         found: dict[PlacementKey, frozenset[Identity]] = {}
         for key, removals in self._removals.items():
             for hold, removal in removals:
                 here = (
                     removal.cluster in ("", cluster)
                     and self.records[key].pinned is None
-                    and not is_held_for(hold, removal, HoldRule.NOT_EXTERNAL)
+                    and not is_held_for(hold, removal, *OF_GATES)
                 )
                 if here and (removed := self._removed(key, removal)):
                     found[key] = found.get(key, frozenset()) | removed
@@ -96,7 +96,7 @@ class Successors:
         """The hold by which a placement keeps what it has though it is removed, and another one may not have it; ""
         where there is none."""
         removals = self._removals.get(key, ())
-        return next((hold.name for hold, removal in removals if is_held_for(hold, removal, HoldRule.NOT_EXTERNAL)), "")
+        return next((hold.name for hold, removal in removals if is_held_for(hold, removal, *OF_GATES)), "")
 
     @property
     def _removals(self) -> Mapping[PlacementKey, Sequence[tuple[Hold, Removal]]]:

@@ -59,7 +59,7 @@ def decide(inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN) -> 
     before, times = status.with_past_times(inputs.before, inputs.now, memo.times, failures)
     past, known = with_renamed(replace(inputs, before=before), failures), replace(memo, times=times)
     decision, memo = decide_with_holds(past, lambda kept: _decide(past, known, plugins, kept, Failures(failures.found)))
-    return replace(decision, waiting=memo.placements.waiting()), memo
+    return replace(decision, waiting=(*memo.placements.waiting(), *decision.waiting)), memo
 
 
 def _decide(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from gitfleet import approvals, removals, rollout, status, works
@@ -19,6 +20,8 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import GiveUp
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.failures import Failures, Subject
+from gitfleet.reconcile.pins import pins_of
+from gitfleet.reconcile.quarantines import in_force
 from gitfleet.reconcile.run_approvals import wrong_approvals
 
 Memo = TypeVar("Memo")
@@ -38,9 +41,11 @@ def decide_with_holds(
         name: approvals.judge(asked, approvals.given(asked, wanted.approvals_by_request), facts, policy, inputs.now)
         for name, asked in ((name, removals.asked(hold)) for name, hold in before.holds.items())
     }
-    holds = removals.answered(before.holds, verdicts)
+    gates = _gates(inputs)
+    holds = gates.without_ended(removals.answered(before.holds, verdicts), before)
     approved = {removal.id for hold in holds.values() if hold.answer is Status.TRUE for removal in hold.removals}
-    held, known = removals.pending(holds.values()), tuple(holds.values())
+    held, every = removals.pending(holds.values()), tuple(holds.values())
+    known = partial(removals.JudgeRequest, desired=wanted, before=before, holds=every, gates=gates)
     fresh: dict[str, Hold] = {}
     while True:
         decision, memo, kept = decide(removals.Kept.of(held, wanted.payload))
@@ -51,10 +56,7 @@ def decide_with_holds(
             raise GiveUp(f"the removal of {min(lost)} is held and would happen all the same")
         asked = tuple(removal for removal in held if kept.asks_for(removal))
         overridden, failures = works.deleted_on(decision.after, decision.overrides), Failures(decision.failures)
-        request = removals.JudgeRequest(
-            before=before, after=decision.after, desired=wanted, new=new, held=asked, holds=known,
-            overridden=overridden, failures=failures,
-        )  # fmt: skip
+        request = known(after=decision.after, new=new, held=asked, overridden=overridden, failures=failures)
         groups = removals.judge(request) if new else ()
         if not groups:
             break
@@ -65,7 +67,27 @@ def decide_with_holds(
     left = removals.remaining(holds, before.holds, kept, late, taken)
     uncounted = [fault for name in left for fault in verdicts[name].faults if verdicts[name].answer is None]
     now = removals.as_of_now({**left, **fresh}, wanted, before, decision.after, overridden)
-    return _with_holds(replace(decision, failures=failures.found), now, uncounted), memo
+    return _until_freezes_end(_with_holds(replace(decision, failures=failures.found), now, uncounted), gates), memo
+
+
+def _gates(inputs: Inputs) -> removals.Gates:
+    wanted, before = inputs.desired, inputs.before
+    freezes = rollout.freezes_at(wanted.freezes, inputs.now)
+    return removals.Gates(
+        frozen=lambda key, names: freezes.of(key, names, before.clusters),
+        pinned=before.placements if wanted.holds_removals else pins_of(wanted),
+        quarantined=in_force(wanted, before.quarantines),
+    )
+
+
+def _until_freezes_end(decision: Decision, gates: removals.Gates) -> Decision:
+    """The decision with what is held for freezes alone: that is decided again at their end."""
+    holds = decision.after.holds.items()
+    found = {name: end for name, hold in holds if (end := gates.until(hold, decision.inputs.before)) is not None}
+    waiting = (f"{name} waits for an approval: {end.reason}" for name, end in found.items())
+    ends = (decision.wake_at, *(end.until for end in found.values()))
+    wake_at = min((end for end in ends if end is not None), default=None)
+    return replace(decision, wake_at=wake_at, waiting=(*decision.waiting, *waiting)) if found else decision
 
 
 def _is_evicted(removal: Removal, evicted: Container[tuple[PlacementKey, str]]) -> bool:

@@ -2,6 +2,7 @@
 
     going               what a decision takes away that nothing took away before
     judge               which of these must wait for a person's approval, and why
+    Gates               what stops placements, and counts for nothing where others take over what they have
     Kept                the same removals by what must be kept for them
     still_wanted        what people want, and the placements and clusters that stay
     pending             the removals of holds that nobody has approved
@@ -20,12 +21,14 @@ Source: decisions D25, D31 and D33.
 """
 
 from gitfleet.removals.answers import answered, asked, pending, remaining
+from gitfleet.removals.gated import Gates
 from gitfleet.removals.going import going
 from gitfleet.removals.holds import as_of_now, fields_of, new_holds, taken_over, with_lines
 from gitfleet.removals.judging import HeldBack, JudgeRequest, judge
 from gitfleet.removals.kept import Kept, still_wanted
 
 __all__ = [
+    "Gates",
     "HeldBack",
     "JudgeRequest",
     "Kept",

@@ -9,6 +9,7 @@ from typing import Final
 
 from gitfleet.api.holds import (
     HOLD_PREFIX,
+    OF_GATES,
     Cause,
     FieldPlace,
     Hold,
@@ -66,14 +67,14 @@ def as_of_now(
 
 def taken_over(holds: Mapping[str, Hold], before: FleetState, after: FleetState, overridden: Overridden) -> set[str]:
     """The held removals that take nothing away any more, by id: other placements take over all of it, on the same
-    clusters. Not where that is what is held (NotExternal), or nobody knows why it is."""
+    clusters. Not where that is what is held (OF_GATES), or nobody knows why it is."""
     losses = Losses.between(before, after, Kept.of(pending(holds.values())), overridden) if holds else None
     return {
         removal.id
         for hold in holds.values()
         for removal in hold.removals
         if losses is not None
-        and not is_held_for(hold, removal, HoldRule.NOT_EXTERNAL, HoldRule.UNREADABLE_HOLD)
+        and not is_held_for(hold, removal, *OF_GATES, HoldRule.UNREADABLE_HOLD)
         and removal.kind in (RemovalKind.OBJECT, RemovalKind.PLACEMENT, RemovalKind.BINDING)
         and losses.is_taken_over(removal)
     }

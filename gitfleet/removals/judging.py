@@ -12,6 +12,7 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState
 from gitfleet.removals.causes import Causes
+from gitfleet.removals.gated import Gates
 from gitfleet.removals.kept import Kept
 from gitfleet.removals.placed import Losses, Overridden
 from gitfleet.removals.shares import Asked, Finding, shares_exceeded
@@ -26,7 +27,8 @@ MOST_REASONS: Final = 20
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRequest:
     """A decision on `desired`, from `before` to `after`; the removals that it would begin, and those that are held
-    already; and what overrides delete of placements. `holds` are the earlier ones with their answers."""
+    already; what overrides delete of placements, and what stops them. `holds` are the earlier ones with their
+    answers."""
 
     desired: Desired
     before: FleetState
@@ -35,6 +37,7 @@ class JudgeRequest:
     held: tuple[Removal, ...] = ()
     holds: tuple[Hold, ...] = ()
     overridden: Overridden
+    gates: Gates = Gates()
     failures: Failures = field(default_factory=Failures)
     """What could not be read is noted here."""
 
@@ -60,7 +63,8 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
     approved = (removal.id for hold in request.holds if hold.answer is Status.TRUE for removal in hold.removals)
     takers = Takers(request.before, request.after, losses, frozenset(approved))
     suspicions = Suspicions(request.desired, request.before, request.after, asked.new, causes, losses, takers)
-    found = [*shares, *suspicions.found(), *held_before(request.holds, asked.new, takers, losses)]
+    gates = request.gates.lost(request.before, request.after, asked.new, losses)
+    found = [*shares, *suspicions.found(), *gates, *held_before(request.holds, asked.new, takers, losses)]
     return tuple(_held_back(group, causes) for group in _joined(found))
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from gitfleet.api.bindings import is_active
 from gitfleet.api.holds import ClusterCount, Removal, RemovalKind
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
@@ -216,6 +217,25 @@ class Losses:
         found = {other for _, identity in cells for other in self._wanting(identity, key)}
         clusters = self.placed.clusters_of(key)
         return frozenset(other for other in found if any(self._wants(other, cluster) for cluster in clusters))
+
+    def taken_by(self, removal: Removal) -> dict[PlacementKey, set[str]]:
+        """The other placements that get what a removal lets go of a placement, and on which clusters of that; nothing
+        where nothing of it lies anywhere."""
+        key = removal.placement
+        record = self.before.placements.get(key) if key is not None else None
+        found: dict[PlacementKey, set[str]] = {}
+        if key is None or record is None or not self.placed.by_placement.get(key):
+            return found
+        clusters = [binding.cluster for binding in record.bindings if is_active(binding)]
+        only = removal.object
+        content = [only.identity] if only else self._successors.content(key, record.latest_resources)
+        for identity in content:
+            for other in self._wanting(identity, key):
+                mine = self.placed.by_placement.get(other, ())
+                here = {one for one in clusters if (one, identity) not in mine and self._wants(other, one)}
+                if here:
+                    found.setdefault(other, set()).update(here)
+        return found
 
     def _wanted_elsewhere(self, cell: Cell, removal: Removal) -> bool:
         cluster, identity = cell

@@ -49,8 +49,6 @@ class Suspicions:
                 message = f"{key.kind} {key} would need no run any more: its latest snapshot and all later ones would "
                 message += "go to every cluster without stages and approvals"
                 yield _finding(HoldRule.NOT_EXTERNAL, message, (removal,))
-            elif removal.kind is RemovalKind.PLACEMENT:
-                yield from self._external_no_more(removal)
         lost_by: dict[PlacementKey | None, list[Removal]] = {}
         for removal in lossy:
             lost_by.setdefault(removal.placement, []).append(removal)
@@ -92,20 +90,6 @@ class Suspicions:
                     found.setdefault((HoldRule.LIKELY_TYPO, text, vanished.path), []).append(removal)
         for (rule, text, _), group in found.items():
             yield _finding(rule, text.format(named_briefly([*map(str, group)], _MOST_NAMED)), tuple(group))
-
-    def _external_no_more(self, removal: Removal) -> Iterator[Finding]:
-        """An External placement that goes while another one, which needs no run, takes its objects over."""
-        old = self.before.placements.get(removal.placement) if removal.placement is not None else None
-        if old is None or not old.placement.strategy.external:
-            return
-        for key in sorted(self.losses.successors_of(old.placement.key)):
-            if not self.after.placements[key].placement.strategy.external:
-                message = (
-                    f"{key.kind} {key}, which is not External, takes over what {removal} has: its latest snapshot "
-                )
-                message += "and all later ones would go to every cluster without stages and approvals"
-                yield _finding(HoldRule.NOT_EXTERNAL, message, (removal,))
-                return
 
     def _connected_elsewhere(self, removal: Removal) -> Iterator[Finding]:
         """A cluster that stays in the fleet under another name: what is deleted as it leaves, the other one wants."""

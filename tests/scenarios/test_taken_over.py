@@ -14,7 +14,7 @@ from gitfleet.rollout import kept_there
 from tests import builders
 from tests.scenarios.staged_world import EXTERNAL, QUICK, members, one_stage
 from tests.scenarios.test_faulty_renames import said_of
-from tests.scenarios.test_holds import only_hold
+from tests.scenarios.test_holds import answer, only_hold
 from tests.scenarios.world import World
 
 Files = list[dict[str, Any]]
@@ -509,6 +509,8 @@ def test_what_comes_back_to_a_placement_that_waits_keeps_the_content_that_it_has
     world.commit(*close(world, "a"))
     world.settle()
     world.commit(placing("a", strategy, "x"), placing("z", ONE, "api", "web"))
+    world.settle()
+    world.write(answer(only_hold(world)))
     world.settle()
     world.commit(builders.deployment("web", "web", image="web:2"))
     world.settle()
