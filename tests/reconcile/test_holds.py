@@ -177,21 +177,6 @@ def test_what_an_override_takes_besides_counts_once() -> None:
     assert ids(decide_with_holds(given, decide)[0].after.holds.values()) == [["b"]]
 
 
-def test_what_another_placement_has_only_because_it_is_held_is_wanted_by_nobody() -> None:
-    before = replace(
-        fleet(placed(WEB, CLUSTERS, A, B), placed(SHOP, CLUSTERS, config_map("s", "shop"), B)), observed_commit="c"
-    )
-    waits = hold("h", [of_object(B, SHOP)], "why")
-
-    def decide(kept: Kept) -> tuple[Decision, int, Kept]:
-        after = replace(with_objects(before, *((A, B) if WEB in kept.objects else (A,))), observed_commit="d")
-        return Decision(inputs=given, after=after), 1, kept
-
-    for holds, found in (((waits,), [["b"], ["b"]]), ((), [])):
-        given = inputs(*holds, before=before)
-        assert ids(decide_with_holds(given, decide)[0].after.holds.values()) == found
-
-
 def test_what_goes_in_spite_of_a_hold_ends_the_pass() -> None:
     given = inputs(held(B))
     with pytest.raises(GiveUp, match=r"^the removal of .* is held and would happen all the same$"):
