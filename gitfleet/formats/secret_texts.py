@@ -42,19 +42,20 @@ def without_values(text: str, values: Iterable[str]) -> str:
         return text
     text = text[:_LONGEST_READ]
     found = bytearray(len(text))
+    pieces: dict[int, dict[str, list[int]]] = {}
     for form in forms:
         if len(form) < SHORTEST_SECRET:
             for match in re.finditer(rf"{_BEFORE}{re.escape(form)}{_AFTER}", text):
                 found[match.start() : match.end()] = b"\1" * len(form)
         else:
-            _mark(text, form, found)
+            size = _piece_of(form)
+            if size not in pieces:
+                pieces[size] = _places_of_pieces(text, size)
+            _mark(form, size, pieces[size], found)
     shown = _with_masks(text, found)
-    squashed = {_NOISE.sub("", form) for form in forms}
-    for reading in _readings(shown):
-        blank = _NOISE.sub("", reading.replace(MASK, "\0"))
-        if any(len(form) >= SHORTEST_SECRET and _holds(blank, form) for form in squashed):
-            return WITHHELD
-    return shown
+    squashed = {squeezed for form in forms if len(squeezed := _NOISE.sub("", form)) >= SHORTEST_SECRET}
+    blanks = {_NOISE.sub("", reading.replace(MASK, "\0")) for reading in _readings(shown)}
+    return WITHHELD if any(_holds_one(blank, squashed) for blank in blanks) else shown
 
 
 def _forms(value: str) -> Iterator[str]:
@@ -81,23 +82,30 @@ def _forms_of_bytes(raw: bytes) -> Iterator[str]:
         yield inner.replace("+", "-").replace("/", "_")
 
 
-def _mark(text: str, form: str, found: bytearray) -> None:
-    """Note where the text has the form, or a piece of it that is long enough."""
-    size = _piece_of(form)
+def _places_of_pieces(text: str, size: int) -> dict[str, list[int]]:
+    """Every piece of the text of that many characters, and where it begins."""
     places: dict[str, list[int]] = {}
     for start in range(len(text) - size + 1):
         places.setdefault(text[start : start + size], []).append(start)
+    return places
+
+
+def _mark(form: str, size: int, places: dict[str, list[int]], found: bytearray) -> None:
+    """Note where the text has the form, or a piece of it that is long enough; a place that is noted leaves `places`."""
     for start in range(len(form) - size + 1):
         for place in places.pop(form[start : start + size], ()):
             found[place : place + size] = b"\1" * size
 
 
-def _holds(text: str, form: str) -> bool:
-    size = _piece_of(form)
-    if not form or len(text) < size:
-        return False
-    pieces = {text[start : start + size] for start in range(len(text) - size + 1)}
-    return any(form[start : start + size] in pieces for start in range(len(form) - size + 1))
+def _holds_one(text: str, forms: Iterable[str]) -> bool:
+    pieces: dict[int, dict[str, list[int]]] = {}
+    for form in forms:
+        size = _piece_of(form)
+        if size not in pieces:
+            pieces[size] = _places_of_pieces(text, size)
+        if any(form[start : start + size] in pieces[size] for start in range(len(form) - size + 1)):
+            return True
+    return False
 
 
 def _piece_of(form: str) -> int:
