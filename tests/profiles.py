@@ -6,7 +6,7 @@ import os
 
 from hypothesis import HealthCheck, Phase, settings
 
-QUICK_SHARE = 5
+SHARES = {"quick": 10, "mutants": 5}
 """The quick profiles try one example in so many."""
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "dev")
 
@@ -14,12 +14,17 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "dev")
 _UNTIMED = [HealthCheck.too_slow]
 settings.register_profile("dev", deadline=None, suppress_health_check=_UNTIMED)
 settings.register_profile("ci", deadline=None, suppress_health_check=_UNTIMED, derandomize=True, print_blob=True)
-settings.register_profile("quick", parent=settings.get_profile("ci"), max_examples=100 // QUICK_SHARE)
+settings.register_profile("quick", parent=settings.get_profile("ci"), max_examples=100 // SHARES["quick"])
 # A change of the code is noticed by the first example that fails: which one is the smallest does not matter.
-settings.register_profile("mutants", parent=settings.get_profile("quick"), phases=[Phase.explicit, Phase.generate])
+settings.register_profile(
+    "mutants",
+    parent=settings.get_profile("ci"),
+    max_examples=100 // SHARES["mutants"],
+    phases=[Phase.explicit, Phase.generate],
+)
 settings.load_profile(PROFILE)
 
 
 def examples(usual: int) -> int:
     """The number of examples of a property that has its own: `usual`, or a share of it under a quick profile."""
-    return max(3, usual // QUICK_SHARE) if PROFILE in ("quick", "mutants") else usual
+    return max(3, usual // SHARES[PROFILE]) if PROFILE in SHARES else usual
