@@ -136,9 +136,9 @@ class Removal:
 
 class HoldRule(StrEnum):
     """Which rule holds: a share is exceeded (D25), a selection or its clusters became none, what is placed is
-    hidden or misspelt (D31), rollouts would need no run any more (record 0019), a
-    freeze, pin or quarantine would not count for what moves to another placement (record 0021), or an earlier hold
-    could not be read any more."""
+    hidden or misspelt (D31), rollouts would need no run any more (record 0019), a freeze, pin or quarantine would not
+    count for what moves to another placement (record 0021), an earlier hold could not be read any more, or the commit
+    has an error (invariant 2)."""
 
     MASS_DELETION = "MassDeletion"
     EMPTY_SELECTION = "EmptySelection"
@@ -149,6 +149,7 @@ class HoldRule(StrEnum):
     NOT_EXTERNAL = "NotExternal"
     GATE_LOST = "GateLost"
     UNREADABLE_HOLD = "UnreadableHold"
+    UNCLEAR_COMMIT = "UnclearCommit"
 
 
 OF_GATES: Final = (HoldRule.NOT_EXTERNAL, HoldRule.GATE_LOST)
@@ -158,13 +159,14 @@ OF_GATES: Final = (HoldRule.NOT_EXTERNAL, HoldRule.GATE_LOST)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HoldReason:
     """Why a hold is there: what the commit does, and the causes of what is held of it still, with the place in the
-    repo of the first ("" where none is known)."""
+    repo of the first ("" where none is known). `error_in` is the file with whose error this reason ends ("": none)."""
 
     rule: HoldRule
     message: str
     causes: str = ""
     path: str = ""
     line: int = 0
+    error_in: str = ""
 
     @property
     def sentence(self) -> str:

@@ -29,12 +29,12 @@ _MOST_WILDCARDS: Final = 4
 _MOST_RULES: Final = 1000
 """Each costs time for every path of the commit."""
 _WILDCARDS: Final = re.compile(r"\*+")
-_SUFFIXES: Final = (".yaml", ".yml", ".json")
+SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
 def is_manifest_path(path: str) -> bool:
     """Whether a path ends as a YAML or JSON file does."""
-    return path.endswith(_SUFFIXES)
+    return path.endswith(SUFFIXES)
 
 
 def is_read(path: str, mode: str) -> bool:

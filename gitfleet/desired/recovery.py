@@ -53,6 +53,11 @@ class Recovery:
         reading = self._reading(path)
         return frozenset(item.identity for item in reading.faulty) if reading is not None else frozenset()
 
+    def named_in(self, path: str) -> frozenset[Identity]:
+        """All objects that a changed file had at the observed commit, refused or not."""
+        reading = self._reading(path)
+        return frozenset(item.identity for item in (*reading.objects, *reading.faulty)) if reading else frozenset()
+
     def was_refused(self, path: str, label: str) -> bool:
         """Whether an object of a file was refused at the observed commit already, for what stands beside it."""
         faults = self._request.accepted.faults

@@ -7,7 +7,7 @@ placement, in a file that has an error, is no removal as long as the error is th
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from gitfleet.api.clusters import CLUSTER_GROUP, MemberCluster
@@ -35,12 +35,14 @@ _MOST_GUESSES: Final = 10_000
 @dataclass(frozen=True, slots=True)
 class Replacements:
     """What a commit has that cannot be used: the objects that are `refused`, whose value is what was read or the
-    document as it is written, and the paths that are `unreadable`."""
+    document as it is written, and the paths that are `unreadable`. `keeping` are the files for which `of` found
+    something."""
 
     request: DesiredRequest
     recovery: Recovery
     refused: Sequence[ReadObject]
     unreadable: Sequence[str]
+    keeping: set[str] = field(default_factory=set)
 
     def of(
         self, chosen: Mapping[Identity, ReadObject], kept: Collection[Identity], faults: Iterable[Fault]
@@ -63,6 +65,7 @@ class Replacements:
         for path in self.unreadable if gone else ():
             if items := [item for item in gone if self._may_hold(path, item)]:
                 line = min((fault.line for fault in faults if fault.path == path), default=1)
+                self.keeping.add(path)
                 yield path, items, Fault(path, line, "", "", _sentence(items))
         there = _There(chosen if gone and refused else ())
         compares = len(gone) * len(refused) <= _MOST_GUESSES
@@ -72,6 +75,7 @@ class Replacements:
                 item for item in same if not compares or self._may_replace(one, self._lost(item, chosen), there)
             ]:
                 origin = one.origin
+                self.keeping.add(origin.path)
                 yield origin.path, items, Fault(origin.path, origin.line, one.label, "metadata.name", _sentence(items))
 
     def _narrowed(self, chosen: Mapping[Identity, ReadObject], named: Collection[Identity]) -> Iterator[ReadObject]:

@@ -48,6 +48,7 @@ from gitfleet.desired.readings import ReadObject, by_kind, faults_at
 from gitfleet.desired.recovery import Recovery, is_within
 from gitfleet.desired.replaced import Replacements, kept_placements
 from gitfleet.desired.request import DesiredRequest
+from gitfleet.desired.unclear import CommitRead, unclear_places
 from gitfleet.desired.unselected import unselected_notes
 from gitfleet.desired.vanished import ignored_placed, vanished_objects
 from gitfleet.model.desired import Desired
@@ -109,9 +110,9 @@ def read_desired(request: DesiredRequest) -> Desired:
     _deny(pool, scopes)
     errors = _keep_replaced(pool, gathered)
     pool.faults += faults_at(_warnings(pool), request.contents, Severity.WARNING)
-    return replace(
-        _desired(pool, scopes), misread=errors.misread(pool.chosen, pool.kept), kept=kept_placements(pool.kept)
-    )
+    read = CommitRead(errors, gathered.readings, pool.chosen)
+    kept, unclear = kept_placements(pool.kept), unclear_places(read, pool.faults)
+    return replace(_desired(pool, scopes), misread=errors.misread(pool.chosen, pool.kept), kept=kept, unclear=unclear)
 
 
 def _hide(pool: _Pool, gathered: Gathered) -> None:
@@ -387,8 +388,7 @@ def _desired(pool: _Pool, scopes: dict[GroupKind, bool]) -> Desired:
         faults=listed(pool.faults),
         last_good={
             path: tuple(
-                LastGood(blob, tuple(sorted(documents)), origin)
-                for (blob, origin), documents in sorted(versions.items())
+                LastGood(blob, tuple(sorted(some)), origin) for (blob, origin), some in sorted(versions.items())
             )
             for path, versions in sorted(pool.last_good.items())
         },

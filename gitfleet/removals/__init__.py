@@ -8,6 +8,7 @@
     pending             the removals of holds that nobody has approved
     answered            the holds with their answers
     remaining           the holds that are still asked for
+    without_corrected   the holds without those that waited for errors which are corrected
     new_holds           the holds of this commit
     taken_over          what is held and takes nothing away any more
     as_of_now           the holds with the counts and causes of what they hold now
@@ -26,6 +27,7 @@ from gitfleet.removals.going import going
 from gitfleet.removals.holds import as_of_now, fields_of, new_holds, taken_over, with_lines
 from gitfleet.removals.judging import HeldBack, JudgeRequest, judge
 from gitfleet.removals.kept import Kept, still_wanted
+from gitfleet.removals.unclear import without_corrected
 
 __all__ = [
     "Gates",
@@ -44,4 +46,5 @@ __all__ = [
     "still_wanted",
     "taken_over",
     "with_lines",
+    "without_corrected",
 ]

@@ -106,6 +106,10 @@ class Causes:
             return None
         return self.envelopes.get((removal.placement, removal.object.identity))
 
+    def is_pinned(self, removal: Removal) -> bool:
+        """Whether a pin takes an object away."""
+        return self._pin_of(removal) is not None
+
     def _pin_of(self, removal: Removal) -> Pin | None:
         """The pin that takes an object away: what becomes of its file does not matter then."""
         key = removal.placement

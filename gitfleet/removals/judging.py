@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gitfleet.api.conditions import Status
-from gitfleet.api.holds import Hold, HoldReason, Removal
+from gitfleet.api.holds import Hold, HoldReason, Removal, RemovalKind
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState
@@ -19,6 +19,7 @@ from gitfleet.removals.shares import Asked, Finding, shares_exceeded
 from gitfleet.removals.suspicions import Suspicions
 from gitfleet.removals.takers import Takers
 from gitfleet.removals.unanswered import held_before
+from gitfleet.removals.unclear import unclear
 
 MOST_REASONS: Final = 20
 """So many reasons of one hold are kept."""
@@ -65,6 +66,10 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
     suspicions = Suspicions(request.desired, request.before, request.after, asked.new, causes, losses, takers)
     gates = request.gates.lost(request.before, request.after, asked.new, losses)
     found = [*shares, *suspicions.found(), *gates, *held_before(request.holds, asked.new, takers, losses)]
+    known = {removal.id for finding in found for removal in finding.removals}
+    rest = [removal for removal, cells in asked.new.items() if cells and removal.id not in known]
+    rest = [one for one in rest if one.kind is not RemovalKind.STRATEGY and not causes.is_pinned(one)]
+    found += unclear(request.desired.unclear, rest, request.before.faults)
     return tuple(_held_back(group, causes) for group in _joined(found))
 
 

@@ -92,7 +92,7 @@ def test_an_override_stays_as_well() -> None:
     assert [(world.live("c1", "ConfigMap", name) or {})["data"] for name in ("one", "two")] == [{"k": "changed"}] * 2
 
 
-def test_a_document_that_stays_refused_hides_no_later_removal() -> None:
+def test_a_removal_waits_for_an_error_beside_it_as_long_as_it_is_there() -> None:
     world = settled()
     two = builders.config_map("web", "two", {"k": "v"})
     copy = builders.config_map("web", "settings", {"k": "v"})
@@ -101,18 +101,23 @@ def test_a_document_that_stays_refused_hides_no_later_removal() -> None:
     assert world.live("c1", "ConfigMap", "one") is not None
     world.write({PAIR: to_yaml(copy)})
     world.settle()
-    assert [world.live("c1", "ConfigMap", name) is None for name in ("one", "two")] == [False, True]
+    assert [str(removal.object) for hold in world.state().holds.values() for removal in hold.removals] == [
+        "ConfigMap/web/two"
+    ]
+    assert None not in [world.live("c1", "ConfigMap", name) for name in ("one", "two")]
     world.write({PAIR: None})
     world.settle()
-    assert world.live("c1", "ConfigMap", "one") is None
+    assert [world.live("c1", "ConfigMap", name) for name in ("one", "two")] == [None, None]
 
 
-def test_a_copy_in_a_new_file_keeps_nothing() -> None:
-    """The file that had the object is removed, and the new one had none."""
+def test_what_goes_beside_a_copy_in_a_new_file_goes_once_that_is_removed() -> None:
     world = settled()
     world.write({PAIR: None, "resources/web/new.yaml": to_yaml(builders.config_map("web", "settings", {"k": "v"}))})
     world.settle()
     assert [fault.path for fault in world.state().faults] == ["resources/web/new.yaml"]
+    assert world.live("c1", "ConfigMap", "one") is not None
+    world.write({"resources/web/new.yaml": None})
+    world.settle()
     assert world.live("c1", "ConfigMap", "one") is None
     assert world.live("c1", "ConfigMap", "settings") is not None
 

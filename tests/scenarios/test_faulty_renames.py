@@ -136,11 +136,18 @@ def test_an_error_that_was_there_before_does_not_stop_a_removal(case: str) -> No
     assert (names(world), owners(world)) == ({"shop"}, {"shop"})
 
 
-def test_an_error_in_what_selects_other_things_does_not_stop_a_removal_in_its_commit() -> None:
+def test_an_error_in_what_selects_other_things_delays_a_removal_in_its_commit() -> None:
     world = world_with_web()
-    world.write({WEB: None, NEW: to_yaml(placing("shop", "other")).replace("strategy:", "stratgy:")})
+    untouched(
+        world,
+        lambda: world.write(
+            {WEB: None, NEW: OTHERS["of a placement of other things"].replace("strategy:", "stratgy:")}
+        ),
+    )
+    assert [str(removal) for hold in world.state().holds.values() for removal in hold.removals] == ["placement web"]
+    world.write({NEW: OTHERS["of a placement of other things"]})
     world.settle()
-    assert (names(world), owners(world)) == (set(), set())
+    assert (names(world), owners(world), world.state().holds) == ({"shop"}, {"shop"}, {})
 
 
 @pytest.mark.parametrize("new", ["app2", "App_2"])

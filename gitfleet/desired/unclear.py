@@ -1,0 +1,106 @@
+"""What makes a commit unclear: errors that it brings, and files that it puts out of sight before they were in force.
+
+Any of them may be what is to have the objects that the same commit takes away, by whatever chain of names, selectors
+and labels; so what nobody wants any more waits for a person, or for the correction.
+
+Source: invariant 2 (a fault takes nothing away from a cluster), decision D31.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from gitfleet.api.faults import Fault, Severity, is_error
+from gitfleet.api.objects import Identity
+from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
+from gitfleet.desired.paths import SUFFIXES, is_build_file, is_manifest_path, is_ours, is_payload_path
+from gitfleet.desired.readings import FileReading, ReadObject
+from gitfleet.desired.recovery import Recovery
+from gitfleet.desired.replaced import Replacements
+from gitfleet.desired.request import DesiredRequest
+
+_SAYS_NOTHING_OF_OBJECTS: Final = ("approvals", "evictions", "runs")
+"""Folders of files that no object is placed by."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRead:
+    """What was read of a commit: its `errors` with what goes on for them, its files, and the objects that are
+    `chosen`."""
+
+    errors: Replacements
+    readings: Mapping[str, FileReading]
+    chosen: Mapping[Identity, ReadObject]
+
+    @property
+    def request(self) -> DesiredRequest:
+        """The files, and what was in force before."""
+        return self.errors.request
+
+    @property
+    def recovery(self) -> Recovery:
+        """What was in force before, by name and file."""
+        return self.errors.recovery
+
+    def is_unknown(self, identity: Identity) -> bool:
+        """Whether a name is a placement's that was never accepted."""
+        key = PlacementKey(*identity[2:])
+        return identity[:2] == (PLACEMENT_GROUP, key.kind) and key not in self.request.accepted.placements
+
+
+def unclear_places(read: CommitRead, faults: Iterable[Fault]) -> tuple[Fault, ...]:
+    """One fault for each file, by path: an error that is new, stands in a file that changed, or is all that there ever
+    was of a placement or cluster; a warning where such a file is out of sight now."""
+    found = {fault.path: fault for fault in sorted(_brought(read, faults), reverse=True)}
+    return tuple(found[path] for path in sorted(found)) + tuple(_out_of_sight(read))
+
+
+def _brought(read: CommitRead, faults: Iterable[Fault]) -> Iterator[Fault]:
+    changed, before = read.request.changed, {_said(fault) for fault in read.request.accepted.faults if is_error(fault)}
+    never = {
+        (one.origin.path, one.label)
+        for one in read.errors.refused
+        if not is_payload_path(one.origin.path) and read.recovery.known(one.identity) is None
+    }
+    for fault in faults:
+        if not is_error(fault) or fault.path.partition("/")[0] in _SAYS_NOTHING_OF_OBJECTS:
+            continue
+        is_new = changed is None or fault.path in changed or _said(fault) not in before
+        if is_new or fault.path in read.errors.keeping or (fault.path, fault.object) in never:
+            yield fault
+
+
+def _said(fault: Fault) -> tuple[str, str, str, str]:
+    return fault.path, fault.object, fault.field, fault.message
+
+
+def _out_of_sight(read: CommitRead) -> Iterator[Fault]:
+    """Files that had an error, or a placement that was not in force yet, and are not read any more or say nothing."""
+    waiting = {path for path in read.request.before if any(map(read.is_unknown, read.recovery.named_in(path)))}
+    moved = {
+        read.request.files[path].blob
+        for path in read.request.changed or ()
+        if path in read.request.files and (path not in read.readings or is_payload_path(path))
+    }
+    for path in sorted(waiting.union(read.request.held)):
+        reading, was = read.readings.get(path), read.request.before.get(path)
+        if is_build_file(path) or (reading is not None and _says_something(reading)):
+            continue
+        if path in read.request.files or (was is not None and was.blob in moved):
+            yield Fault(path, 1, "", "", "is not read any more, or says nothing any more", Severity.WARNING)
+    for path in sorted(read.request.changed or ()):
+        if path in read.request.files and path not in read.readings and _is_misnamed(path):
+            yield Fault(path, 1, "", "", "is not read, by its name", Severity.WARNING)
+
+
+def _is_misnamed(path: str) -> bool:
+    """Whether a file of ours has the ending of those that are read, and another one after it (`web.yaml.txt`)."""
+    name = path.rpartition("/")[2]
+    meant = any(f"{ending}{sign}" in name for ending in SUFFIXES for sign in "._~-")
+    return meant and is_ours(path) and not is_payload_path(path) and not is_manifest_path(path)
+
+
+def _says_something(reading: FileReading) -> bool:
+    return bool(reading.objects or reading.faulty or reading.unreadable)

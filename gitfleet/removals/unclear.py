@@ -1,0 +1,54 @@
+"""Removals of an unclear commit: while it has an error, what it takes away may be meant to stay.
+
+Source: invariant 2 (a fault takes nothing away from a cluster).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final
+
+from gitfleet.api.conditions import Status
+from gitfleet.api.faults import MOST_IN_ALL, Fault, is_error
+from gitfleet.api.holds import Hold, HoldReason, HoldRule, Removal, RemovalKind
+from gitfleet.removals.shares import Finding
+
+_MOST_NAMED: Final = 10
+"""So many errors of one commit are named as reasons."""
+_BY_NAME: Final = (RemovalKind.OBJECT, RemovalKind.PLACEMENT)
+"""What a placement with an error may be meant to have."""
+
+
+def unclear(places: Sequence[Fault], removals: Sequence[Removal], known: Collection[Fault]) -> Iterator[Finding]:
+    """A finding for each place of a commit that may say that something stays: objects and placements wait for each,
+    clusters and what overrides delete only for places that are not `known` from an earlier commit."""
+    for place in places[:_MOST_NAMED]:
+        waiting = tuple(removal for removal in removals if removal.kind in _BY_NAME or place not in known)
+        if not waiting:
+            continue
+        where = f"{place.path}:{place.line}"
+        if is_error(place):
+            message = (
+                f"{where} has an error, so that what goes may be meant to stay; correct it, and this is decided again"
+            )
+        else:
+            message = f"{place.path} {place.message}, so that what goes may be meant to stay"
+        reason = HoldReason(
+            rule=HoldRule.UNCLEAR_COMMIT, message=message, error_in=place.path if is_error(place) else ""
+        )
+        yield Finding(reason, waiting)
+
+
+def without_corrected(holds: Mapping[str, Hold], faults: Sequence[Fault]) -> dict[str, Hold]:
+    """The holds without those that waited for nothing but errors which the newest commit has no more: their removals
+    are judged again."""
+    wrong = {fault.path for fault in faults if is_error(fault)}
+    if len(faults) > MOST_IN_ALL:
+        return dict(holds)
+    return {name: hold for name, hold in holds.items() if not _is_corrected(hold, wrong)}
+
+
+def _is_corrected(hold: Hold, wrong: Collection[str]) -> bool:
+    if hold.answer is Status.TRUE or not hold.reasons:
+        return False
+    return all(reason.error_in and reason.error_in not in wrong for reason in hold.reasons)

@@ -1,0 +1,90 @@
+"""Which removals wait for the errors of a commit, and when these are corrected."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from gitfleet.api.faults import Fault, Severity
+from gitfleet.api.holds import Hold, HoldReason, HoldRule, Removal, RemovalKind
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.removals import without_corrected
+from gitfleet.removals.unclear import unclear
+
+T0 = datetime(2026, 11, 23, tzinfo=UTC)
+WEB = PlacementKey("", "web")
+OBJECT = Removal(kind=RemovalKind.OBJECT, placement=WEB, object=ObjectKey("", "v1", "Namespace", "", "x"))
+PLACEMENT = Removal(kind=RemovalKind.PLACEMENT, placement=WEB)
+BINDING = Removal(kind=RemovalKind.BINDING, placement=WEB, cluster="c1")
+CLUSTER = Removal(kind=RemovalKind.CLUSTER, cluster="c1")
+ALL = [OBJECT, PLACEMENT, BINDING, CLUSTER]
+NEW = Fault("placements/shop.yaml", 3, "ClusterResourcePlacement/shop", "spec.x", "is not a known field; remove it")
+OLD = replace(NEW, path="placements/zoo.yaml", line=1)
+HIDDEN = Fault("placements/old.yaml", 1, "", "", "is not read any more", Severity.WARNING)
+NAMES = {
+    "error": "{} has an error, so that what goes may be meant to stay; correct it, and this is decided again",
+    "warning": "placements/old.yaml is not read any more, so that what goes may be meant to stay",
+}
+
+
+@pytest.mark.parametrize(
+    ("places", "removals", "found"),
+    [
+        ([], ALL, []),
+        ([NEW], [], []),
+        ([NEW], ALL, [(NAMES["error"].format("placements/shop.yaml:3"), NEW.path, ALL)]),
+        ([OLD], ALL, [(NAMES["error"].format("placements/zoo.yaml:1"), OLD.path, [OBJECT, PLACEMENT])]),
+        ([OLD], [BINDING, CLUSTER], []),
+        ([HIDDEN], ALL, [(NAMES["warning"], "", ALL)]),
+        (
+            [OLD, NEW],
+            [OBJECT, BINDING],
+            [
+                (NAMES["error"].format("placements/zoo.yaml:1"), OLD.path, [OBJECT]),
+                (NAMES["error"].format("placements/shop.yaml:3"), NEW.path, [OBJECT, BINDING]),
+            ],
+        ),
+    ],
+)
+def test_removals_wait_for_each_place(
+    places: list[Fault], removals: list[Removal], found: list[tuple[str, str, list[Removal]]]
+) -> None:
+    findings = list(unclear(places, removals, (OLD,)))
+    assert {finding.reason.rule for finding in findings} <= {HoldRule.UNCLEAR_COMMIT}
+    said = [(one.reason.message, one.reason.error_in, list(one.removals)) for one in findings]
+    assert said == found
+
+
+def test_ten_errors_are_named() -> None:
+    places = [replace(NEW, path=f"placements/{number:02}.yaml") for number in range(12)]
+    assert [one.reason.error_in for one in unclear(places, ALL, ())] == [one.path for one in places[:10]]
+
+
+def hold(*errors: str) -> Hold:
+    reasons = tuple(HoldReason(rule=HoldRule.UNCLEAR_COMMIT, message="why", error_in=one) for one in errors)
+    return Hold(name="hold-web-1", commit="c", since=T0, digest="d", reasons=reasons, removals=(OBJECT,))
+
+
+@pytest.mark.parametrize(
+    ("errors", "faults", "stays"),
+    [
+        (("a", "b"), ["a", "b"], True),
+        (("a", "b"), ["b"], True),
+        (("a", "b"), ["c"], False),
+        (("a", "b"), [], False),
+        (("a", ""), [], True),
+        (("",), [], True),
+        ((), [], True),
+    ],
+)
+def test_a_hold_goes_with_the_last_of_its_errors(errors: tuple[str, ...], faults: list[str], stays: bool) -> None:
+    found = [replace(NEW, path=path) for path in faults] + [replace(HIDDEN, path="a")]
+    assert without_corrected({"hold-web-1": hold(*errors)}, found) == ({"hold-web-1": hold(*errors)} if stays else {})
+
+
+def test_where_not_all_errors_are_listed_none_counts_as_corrected() -> None:
+    many = [replace(NEW, line=number) for number in range(1001)]
+    assert without_corrected({"hold-web-1": hold("a")}, many) == {"hold-web-1": hold("a")}

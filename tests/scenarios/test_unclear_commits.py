@@ -1,0 +1,254 @@
+"""While a commit has an error, nothing that it takes away goes: it may be in what was to have that (invariant 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from gitfleet.api.holds import HoldRule
+from gitfleet.api.placements import PlacementKey
+from tests import builders
+from tests.builders import to_yaml
+from tests.scenarios.staged_world import QUICK, members
+from tests.scenarios.test_faulty_renames import placing
+from tests.scenarios.test_holds import answer, only_hold
+from tests.scenarios.world import World
+
+NAMESPACES = ("web", "x", "n1", "n2", "n3", "n4")
+NOPE = "spec:\n  nope: 1\n"
+Files = Mapping[str, str | None]
+
+
+def placed(*placements: dict[str, Any], more: tuple[dict[str, Any], ...] = ()) -> World:
+    """A fleet of three clusters on which these placements are rolled out; only the commit's errors hold anything."""
+    world = World(rules=(QUICK,))
+    objects = [one for name in NAMESPACES for one in (builders.namespace(name), builders.deployment(name, "app"))]
+    settings = builders.fleet_config(massDelete={"maxPercent": 100})
+    world.commit(settings, *members("c1", "c2", "c3"), *objects, *placements, *more)
+    world.settle()
+    assert world.state().faults == ()
+    return world
+
+
+def at(name: str) -> str:
+    return f"placements/{name}.yaml"
+
+
+def wrong(body: dict[str, Any]) -> str:
+    return to_yaml(body).replace("spec:\n", NOPE)
+
+
+def envelope(*texts: str) -> str:
+    data = {f"{number}.yaml": text for number, text in enumerate(texts)}
+    body = builders.an_object("v1", "ConfigMap", "env", namespace="web", data=data)
+    body["metadata"]["annotations"] = {"kubernetes-fleet.io/envelope-configmap": "true"}
+    return to_yaml(body)
+
+
+APP = builders.path_of(builders.deployment("web", "app"))
+APP_TEXT = to_yaml(builders.deployment("web", "app"))
+NAMESPACE_X = builders.path_of(builders.namespace("x"))
+BY_LABEL = builders.placement(
+    "shop",
+    selectors=[{"group": "", "version": "v1", "kind": "Namespace", "labelSelector": {"matchLabels": {"g": "b"}}}],
+    strategy=builders.rolling_update(maxUnavailable=1),
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A commit with an error that takes objects away, and the commit that corrects it: nothing goes in either."""
+
+    placements: tuple[dict[str, Any], ...]
+    commit: Files
+    correction: Files
+
+
+CASES = {
+    "three pass a selector on, the last has an error": Case(
+        (placing("web", "n2"), placing("pay", "n3", "n4"), placing("store", "n1")),
+        {
+            at("web"): to_yaml(placing("web", "n3")),
+            at("pay"): to_yaml(placing("pay", "n4")),
+            at("store"): wrong(placing("store", "n1", "n2")),
+        },
+        {at("store"): to_yaml(placing("store", "n1", "n2"))},
+    ),
+    "three pass a selector on, the first is gone": Case(
+        (placing("web", "n2"), placing("pay", "n3"), placing("store", "n1")),
+        {
+            at("web"): to_yaml(placing("web", "n3")),
+            at("pay"): None,
+            at("store"): wrong(placing("store", "n1", "n2")),
+        },
+        {at("store"): to_yaml(placing("store", "n1", "n2"))},
+    ),
+    "a split of which both parts have the same name": Case(
+        (placing("web", "web", "x"),),
+        {at("web"): f"{to_yaml(placing('web', 'web'))}---\n{to_yaml(placing('web', 'x'))}"},
+        {at("web"): f"{to_yaml(placing('web', 'web'))}---\n{to_yaml(placing('shop', 'x'))}"},
+    ),
+    "a split into another file with the same name": Case(
+        (placing("web", "web", "x"),),
+        {at("web"): to_yaml(placing("web", "web")), at("zz"): to_yaml(placing("web", "x"))},
+        {at("zz"): to_yaml(placing("zz", "x"))},
+    ),
+    "an object moves into an envelope that cannot be read": Case(
+        (placing("web", "web"),),
+        {APP: None, "resources/web/env.yaml": envelope(f"{APP_TEXT}\n : [")},
+        {"resources/web/env.yaml": envelope(APP_TEXT)},
+    ),
+    "an object moves into an envelope with an error in another entry": Case(
+        (placing("web", "web"),),
+        {
+            APP: None,
+            "resources/web/env.yaml": envelope(APP_TEXT, to_yaml(builders.deployment("kube-system", "x"))),
+        },
+        {"resources/web/env.yaml": envelope(APP_TEXT)},
+    ),
+    "an object is another one's by a label that is no text": Case(
+        (placing("web", "web", "x"), BY_LABEL),
+        {
+            at("web"): to_yaml(placing("web", "web")),
+            NAMESPACE_X: to_yaml(builders.namespace("x", labels={"g": "b"})).replace("g: b", "g: [b]"),
+        },
+        {NAMESPACE_X: to_yaml(builders.namespace("x", labels={"g": "b"}))},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_what_a_commit_with_an_error_takes_away_stays_until_it_is_corrected(case: Case) -> None:
+    world = placed(*case.placements)
+    with world.nothing_deleted():
+        world.write(case.commit)
+        world.settle()
+        reasons = {reason.rule for reason in only_hold(world).reasons}
+        assert reasons == {HoldRule.UNCLEAR_COMMIT}
+        world.write({"docs/unrelated.md": "text"})
+        world.settle()
+        assert only_hold(world).answer is None
+        world.write(case.correction)
+        world.settle()
+    state = world.state()
+    assert (state.holds, state.faults) == ({}, ())
+    assert {entry.placement for owned in state.inventory.values() for entry in owned.values()} == set(state.placements)
+
+
+def waiting_rename() -> World:
+    """web is renamed to shop, which waits, since a pin names it still."""
+    world = placed(placing("web", "web"))
+    latest = world.state().placements[PlacementKey("", "web")].latest_resources
+    assert latest is not None
+    world.commit(builders.pin("web", latest.index, latest.hash))
+    world.settle()
+    world.commit(placing("shop", "web"), remove=[at("web")])
+    world.settle()
+    assert [str(key) for key in world.state().placements] == ["web"]
+    return world
+
+
+SHOP = to_yaml(placing("shop", "web"))
+WRONG: dict[str, Files] = {
+    "a field is misspelt": {at("shop"): wrong(placing("shop", "web"))},
+    "a kind is misspelt": {at("shop"): SHOP.replace("kind: Namespace", "kind: Namespce")},
+    "it cannot be read": {at("shop"): f"{SHOP}\n : : ["},
+}
+OUT_OF_SIGHT: dict[str, Files] = {
+    "an ignore rule hides it": {".gitfleetignore": "placements/shop.yaml\n"},
+    "it has a name that is not read": {at("shop"): None, "placements/shop.yaml.bak": SHOP},
+    "it has another ending, edited": {at("shop"): None, "placements/shop.yml.txt": f"# later\n{SHOP}"},
+    "it moves to the payload": {at("shop"): None, "resources/shop.yaml": SHOP},
+    "it is empty": {at("shop"): ""},
+    "it is commented out": {at("shop"): "".join(f"# {line}\n" for line in SHOP.splitlines())},
+}
+
+
+@pytest.mark.parametrize("case", [*WRONG, *OUT_OF_SIGHT])
+def test_a_rename_that_waits_and_goes_out_of_sight_removes_nothing(case: str) -> None:
+    world, files = waiting_rename(), (WRONG | OUT_OF_SIGHT)[case]
+    with world.nothing_deleted():
+        world.write(files)
+        world.settle()
+        rules = {reason.rule for hold in world.state().holds.values() for reason in hold.reasons}
+        assert rules == ({HoldRule.UNCLEAR_COMMIT} if case in OUT_OF_SIGHT else set())
+        world.write({**dict.fromkeys(files), at("shop"): SHOP})
+        world.settle()
+    assert world.state().holds == {}
+    assert [str(key) for key in world.state().placements] == ["web"]
+
+
+def test_a_file_for_whose_error_a_placement_goes_on_may_not_be_hidden() -> None:
+    world = placed(placing("web", "web"))
+    with world.nothing_deleted():
+        world.write({at("web"): None, "placements/team/store.yaml": wrong(placing("store", "web"))})
+        world.settle()
+        assert [str(key) for key in world.state().placements] == ["web"]
+        world.write({".gitfleetignore": "placements/team/\n"})
+        world.settle()
+        assert "placements/team/store.yaml is not read any more" in str(only_hold(world).reasons[0])
+
+
+def test_a_person_may_let_it_go_before_the_error_is_corrected() -> None:
+    world = placed(placing("web", "web", "x"))
+    world.write({at("web"): to_yaml(placing("web", "web")), at("shop"): wrong(placing("shop", "n1"))})
+    world.settle()
+    world.write(answer(only_hold(world)))
+    world.settle()
+    assert world.state().holds == {}
+    assert not [key for owned in world.state().inventory.values() for key in owned if key.namespace == "x"]
+
+
+EVICTION = builders.an_object("placement.kubernetes-fleet.io/v1beta1", "ClusterResourcePlacementEviction", "x")
+APPROVAL = builders.an_object("placement.kubernetes-fleet.io/v1beta1", "ClusterApprovalRequest", "x", stat={})
+BESIDE: dict[str, Files] = {
+    "an approval with a misspelt field": {"approvals/x.yaml": to_yaml(APPROVAL)},
+    "an eviction without a cluster": {"evictions/x.yaml": to_yaml(EVICTION)},
+}
+
+
+@pytest.mark.parametrize("files", BESIDE.values(), ids=BESIDE)
+def test_errors_of_files_that_place_nothing_hold_nothing(files: Files) -> None:
+    world = placed(placing("web", "web", "x"))
+    world.write({at("web"): to_yaml(placing("web", "web")), **files})
+    world.settle()
+    assert world.state().holds == {}
+    assert any(fault.path in files for fault in world.state().faults)
+    assert not [key for owned in world.state().inventory.values() for key in owned if key.namespace == "x"]
+
+
+def test_an_edit_with_an_error_that_was_there_before_holds_nothing_of_later_commits() -> None:
+    world = placed(placing("web", "web", "x"), placing("shop", "n1"))
+    world.write({at("shop"): wrong(placing("shop", "n1"))})
+    world.settle()
+    world.write({at("web"): to_yaml(placing("web", "web"))})
+    world.settle()
+    assert world.state().holds == {}
+    assert not [key for owned in world.state().inventory.values() for key in owned if key.namespace == "x"]
+
+
+def test_a_cluster_that_is_picked_no_more_waits_for_errors_of_its_own_commit_alone() -> None:
+    def web(*clusters: str) -> dict[str, Any]:
+        return placing("web", "web", policy=builders.pick_fixed(*clusters))
+
+    world = placed(web("c1", "c2", "c3"))
+    world.write({at("shop"): wrong(placing("shop", "n1"))})
+    world.settle()
+    world.commit(web("c1", "c2"))
+    world.settle()
+    assert (world.state().holds, "c3" in world.state().inventory) == ({}, False)
+    with world.nothing_deleted():
+        world.write({at("zoo"): wrong(placing("zoo", "n1")), at("web"): to_yaml(web("c1"))})
+        world.settle()
+    assert [str(removal) for removal in only_hold(world).removals] == ["placement web on cluster c2"]
+
+
+@pytest.mark.parametrize("more", [builders.config_map("web", "keep"), builders.deployment("n4", "apps")])
+def test_a_namesake_that_was_there_before_is_nothing_that_the_object_moved_to(more: dict[str, Any]) -> None:
+    world = placed(placing("web", "web"), more=(more,))
+    world.write({APP: None})
+    world.settle()
+    assert (world.state().holds, world.live("c1", "Deployment", "app")) == ({}, None)
