@@ -20,6 +20,7 @@ from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.works import (
     WorksMemo,
     check_readable,
+    looked_at_beside_labels,
     pinned_labels,
     render_fleet,
     unreadable_overrides,
@@ -179,6 +180,12 @@ def test_the_annotations_and_properties_that_overrides_look_at_are_those_of_the_
     noted = replace(EAST, annotations={"a/b": "new"}, status=status)
     pinned = pinned_labels({"east": ((), ("web/reads-0",))}, (reads,), {"east": noted})
     assert pinned == {"east": (("annotation:a/b", "new"), ("property:c/d", "2"), ("region", "eu"))}
+    beside = (("annotation:a/b", "new"), ("property:c/d", "2")), (("annotation:a/b", None), ("property:c/d", None))
+    both, looked_at = {"east": noted, "west": WEST}, dict(zip(CLUSTERS, beside, strict=True))
+    assert (looked_at_beside_labels((LABELLED, reads), both), looked_at_beside_labels((LABELLED,), both)) == (
+        looked_at,
+        {},
+    )
     then = (("annotation:a/b", "old"), ("property:c/d", "1"), ("region", "eu"))
     for labels, placed in ((pinned["east"], "new-2-eu"), (then, "old-1-eu"), ((), "new-2-eu")):
         binding = at(EAST, resource_snapshot=LATEST.name, resource_overrides=("web/reads-0",), override_labels=labels)

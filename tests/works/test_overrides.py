@@ -191,6 +191,10 @@ ON_SETTINGS = 'ResourceOverrideSnapshot "ro-0" failed to apply on ConfigMap "set
             add("/data/x", f"${{MEMBER-CLUSTER-PROPERTY-{RESTLESS}}}"),
             f"property {RESTLESS} changes all the time, and each change would be rolled out",
         ),
+        (
+            add("/data/x", f"${{MEMBER-CLUSTER-PROPERTY-{RESTLESS} word}}"),
+            "property (not a name) changes all the time, and each change would be rolled out",
+        ),
         (add("/data/x", "${MEMBER-CLUSTER-PROPERTY-pass word}"), "property (not a name) not found on cluster east"),
         (
             add("/data/x", "${MEMBER-CLUSTER-ANNOTATION-KEY-no"),
