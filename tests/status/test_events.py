@@ -11,13 +11,26 @@ from hypothesis import HealthCheck, given, settings
 
 from gitfleet.api.bindings import DELETED, Binding, BindingState, FailedObject
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.staged import Eviction
+from gitfleet.api.values import NamespacedName
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Create, Delete, Keep, Outcome, OutcomeCode
 from gitfleet.model.state import FleetState
 from gitfleet.status import emit_events, events_of_outcomes, sentence
 from tests.profiles import examples
-from tests.state.builders import COMMIT, CONFIG, binding, cluster, fault, manifest, record, small_fleet, through
+from tests.state.builders import (
+    COMMIT,
+    CONFIG,
+    binding,
+    cluster,
+    condition,
+    fault,
+    manifest,
+    record,
+    small_fleet,
+    through,
+)
 from tests.state.fleets import fleets
 
 WEB = PlacementKey("", "web")
@@ -167,6 +180,45 @@ def test_what_cannot_be_told_of_the_fleet_is_noted_and_the_placements_are_told()
     reported = emit_events(FleetState(), after, failures)
     assert [(event.type, event.cluster) for event in reported] == [(EventType.CLUSTER, "b")]
     assert [failure.subject for failure in failures.found] == [Subject("FleetState", ""), Subject("Hold", "h-1")]
+
+
+def test_what_cannot_be_told_of_evictions_runs_and_requests_is_noted_and_the_others_are_told() -> None:
+    odd, key, failures = object(), NamespacedName("web", "r"), Failures()
+    valid = condition("Valid", "True"), condition("Executed", "True", message="done")
+    fine = Eviction(name="fine", placement_name="web", cluster_name="a", conditions=valid)
+    bad: Any = {"evictions": {"e": odd, "fine": fine}, "runs": {key: odd}, "approvals": {key: odd}}
+    told = emit_events(FleetState(), FleetState(**bad, clusters={"b": cluster("b")}), failures)
+    assert [event.to_json() for event in told] == [
+        of("evicted", eviction="fine", reason="Executed", message="done"),
+        {"type": "cluster", "cluster": "b", "state": "healthy"},
+    ]
+    assert [failure.subject for failure in failures.found] == [
+        Subject("ClusterResourcePlacementEviction", "e"),
+        Subject("StagedUpdateRun", "web/r"),
+        Subject("ApprovalRequest", "web/r"),
+    ]
+
+
+def test_a_rename_is_told_with_what_changed_beside_it_and_as_nothing_else() -> None:
+    """What is under another name was not accepted, nor is the old name removed; the others are told as ever."""
+    site, old = PlacementKey("", "site"), fleet(binding(WEB, "a"), binding(WEB, "b"), latest=1)
+    other = {PlacementKey("", "api"): record("api")}
+    renamed = {"type": "placement", "placement": "site", "state": "renamed", "former": "web"}
+    moved = binding(site, "a", index=1, conditions=())
+    removed = [{"type": "placement", "placement": "api", "state": "removed"}]
+    for bound, told in (
+        ((binding(site, "a"), binding(site, "b")), []),
+        ((moved, binding(site, "b")), [{**of("updating", snapshot="1"), "placement": "site"},
+                                       {**of("updated", snapshot="1"), "placement": "site"},
+                                       {**of("available", value=False), "placement": "site"}]),
+        ((binding(site, "b"),), [{**of("removed"), "placement": "site"}]),
+    ):  # fmt: skip
+        after = FleetState(placements={site: record("site", *bound, latest=1)})
+        before = replace(old, placements={**old.placements, **other})
+        failures = Failures()
+        found = emit_events(before, after, failures, {site: WEB})
+        assert [event.to_json() for event in found if "condition" not in event.fields] == [*removed, renamed, *told]
+        assert not failures.found
 
 
 def test_a_placement_that_ends() -> None:
