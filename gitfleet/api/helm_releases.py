@@ -43,11 +43,11 @@ class HelmRelease:
     """A Helm chart of the repo, and what it is rendered with. Its name and namespace are those of the release.
 
     chart: the folder of the chart, from the folder of this file on
-    values_files: files of values, from the folder of this file on; a later one wins
+    valuesFiles: files of values, from the folder of this file on; a later one wins
     values: values that win over those of files
     hooks: Apply places install and upgrade hooks like any other object, Skip leaves them out; else they are errors
-    kube_version: the version of Kubernetes that the chart is told
-    api_versions: APIs that the chart is told the clusters have, such as monitoring.coreos.com/v1
+    kubeVersion: the version of Kubernetes that the chart is told
+    apiVersions: APIs that the chart is told the clusters have, such as monitoring.coreos.com/v1
     """
 
     name: Annotated[str, Check(_name_break, {"maxLength": _LONGEST_NAME}), At("metadata", "name")]

@@ -20,7 +20,7 @@ def unused_bases(
     a commit took away what built on them. Each with a warning in the place of its errors, and what is sound of it."""
     changed = request.changed
     faulty = [(path, one) for path, one in readings.items() if is_kustomization(path) and one.faulty]
-    if not faulty or changed is None or IGNORE_FILE in changed:
+    if not faulty or changed is None or IGNORE_FILE in changed or request.accepted.observed_commit is None:
         return
     refused = {fault.path for fault in request.accepted.faults if fault.severity is Severity.ERROR}
     in_force = {item.origin.path for item in recovery.placed().values()} | request.held.keys()

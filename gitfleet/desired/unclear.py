@@ -52,22 +52,26 @@ class CommitRead:
 
 def unclear_places(read: CommitRead, faults: Iterable[Fault]) -> tuple[Fault, ...]:
     """One fault for each file, by path: an error that is new, stands in a file that changed, or is all that there ever
-    was of a placement or cluster; a warning where such a file is out of sight now."""
+    was of a placement or cluster; each error, where another one is corrected; a warning where such a file is out of
+    sight now."""
     found = {fault.path: fault for fault in sorted(_brought(read, faults), reverse=True)}
     return tuple(found[path] for path in sorted(found)) + tuple(_out_of_sight(read))
 
 
 def _brought(read: CommitRead, faults: Iterable[Fault]) -> Iterator[Fault]:
+    errors = [fault for fault in faults if is_error(fault)]
     changed, before = read.request.changed, {_said(fault) for fault in read.request.accepted.faults if is_error(fault)}
+    # With an error goes what it kept back, so that an edit may take effect now which came with any of the others.
+    is_corrected = not before <= {_said(fault) for fault in errors}
     never = {
         (one.origin.path, one.label)
         for one in read.errors.refused
         if not is_payload_path(one.origin.path) and read.recovery.known(one.identity) is None
     }
-    for fault in faults:
-        if not is_error(fault) or fault.path.partition("/")[0] in _SAYS_NOTHING_OF_OBJECTS:
+    for fault in errors:
+        if fault.path.partition("/")[0] in _SAYS_NOTHING_OF_OBJECTS:
             continue
-        is_new = changed is None or fault.path in changed or _said(fault) not in before
+        is_new = is_corrected or changed is None or fault.path in changed or _said(fault) not in before
         if is_new or fault.path in read.errors.keeping or (fault.path, fault.object) in never:
             yield fault
 

@@ -41,8 +41,8 @@ def decide_with_holds(
         name: approvals.judge(asked, approvals.given(asked, wanted.approvals_by_request), facts, policy, inputs.now)
         for name, asked in ((name, removals.asked(hold)) for name, hold in before.holds.items())
     }
-    gates, left = _gates(inputs), removals.without_corrected(before.holds, wanted.faults)
-    holds = gates.without_ended(removals.answered(left, verdicts), before)
+    gates, answered = _gates(inputs), removals.answered(before.holds, verdicts)
+    holds = gates.without_ended(removals.without_corrected(answered, wanted.faults), before)
     approved = {removal.id for hold in holds.values() if hold.answer is Status.TRUE for removal in hold.removals}
     held, every = removals.pending(holds.values()), tuple(holds.values())
     known = partial(removals.JudgeRequest, desired=wanted, before=before, holds=every, gates=gates)

@@ -19,7 +19,7 @@ from gitfleet.removals.shares import Asked, Finding, shares_exceeded
 from gitfleet.removals.suspicions import Suspicions
 from gitfleet.removals.takers import Takers
 from gitfleet.removals.unanswered import held_before
-from gitfleet.removals.unclear import unclear
+from gitfleet.removals.unclear import changed_meanwhile, unclear
 
 MOST_REASONS: Final = 20
 """So many reasons of one hold are kept."""
@@ -69,7 +69,10 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
     known = {removal.id for finding in found for removal in finding.removals}
     rest = [removal for removal, cells in asked.new.items() if cells and removal.id not in known]
     rest = [one for one in rest if one.kind is not RemovalKind.STRATEGY and not causes.is_pinned(one)]
+    left = {hold.name for hold in request.holds}
+    ended = (hold for name, hold in request.before.holds.items() if name not in left)
     found += unclear(request.desired.unclear, rest, request.before.faults)
+    found += changed_meanwhile(ended, rest, request.before.observed_commit)
     return tuple(_held_back(group, causes) for group in _joined(found))
 
 

@@ -5,10 +5,9 @@ Source: invariant 2 (a fault takes nothing away from a cluster).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from gitfleet.api.conditions import Status
 from gitfleet.api.faults import MOST_IN_ALL, Fault, is_error
 from gitfleet.api.holds import Hold, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.removals.shares import Finding
@@ -17,6 +16,8 @@ _MOST_NAMED: Final = 10
 """So many errors of one commit are named as reasons."""
 _BY_NAME: Final = (RemovalKind.OBJECT, RemovalKind.PLACEMENT)
 """What a placement with an error may be meant to have."""
+_AS_A_WHOLE: Final = (RemovalKind.PLACEMENT, RemovalKind.CLUSTER, RemovalKind.BINDING)
+"""What goes of them later is no removal of its own."""
 
 
 def unclear(places: Sequence[Fault], removals: Sequence[Removal], known: Collection[Fault]) -> Iterator[Finding]:
@@ -39,6 +40,17 @@ def unclear(places: Sequence[Fault], removals: Sequence[Removal], known: Collect
         yield Finding(reason, waiting)
 
 
+def changed_meanwhile(ended: Iterable[Hold], removals: Sequence[Removal], observed: str | None) -> Iterator[Finding]:
+    """A finding for each hold that has ended by itself after commits that came while it was there: what they took of a
+    placement or cluster that it kept as a whole was judged by nobody. `observed` is the commit that was reconciled
+    last."""
+    for hold in ended:
+        ids = {removal.id for removal in hold.removals} if hold.commit != observed else ()
+        if waiting := tuple(one for one in removals if one.id in ids and one.kind in _AS_A_WHOLE):
+            message = f"{hold.name} has kept it, and commits that came since may take more of it than that was about"
+            yield Finding(HoldReason(rule=HoldRule.UNCLEAR_COMMIT, message=message), waiting)
+
+
 def without_corrected(holds: Mapping[str, Hold], faults: Sequence[Fault]) -> dict[str, Hold]:
     """The holds without those that waited for nothing but errors which the newest commit has no more: their removals
     are judged again."""
@@ -49,6 +61,6 @@ def without_corrected(holds: Mapping[str, Hold], faults: Sequence[Fault]) -> dic
 
 
 def _is_corrected(hold: Hold, wrong: Collection[str]) -> bool:
-    if hold.answer is Status.TRUE or not hold.reasons:
+    if hold.answer is not None or not hold.reasons:
         return False
     return all(reason.error_in and reason.error_in not in wrong for reason in hold.reasons)

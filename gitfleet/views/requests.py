@@ -47,7 +47,10 @@ def _of_stage(
             f"Run {run.key} rolls out snapshot {request.snapshot_index} of placement {run.placement}.",
             *(f"- stage {one.name}: {progress_of(one)}" for one in run.status.stages[:at]),
         ],
-        **{title: _listed(names, _MOST_CHANGES) for title, names in (changes_of_run(run, record) if record else ())},
+        **{
+            title: _listed(names, most=_MOST_CHANGES)
+            for title, names in (changes_of_run(run, record) if record else ())
+        },
         f"What comes next: {'the deletion stage' if at == len(stages) else f'stage {following.name}'}": _listed(
             cluster.cluster for cluster in following.clusters
         )
@@ -122,7 +125,7 @@ def _section(title: str, lines: list[str]) -> str:
     return "\n".join([title, "", *(one_line(line, _LINE_CHARACTERS) for line in lines)])
 
 
-def _listed(names: Iterable[str], total: int = 0, most: int = _MOST_LISTED) -> list[str]:
+def _listed(names: Iterable[str], total: int = 0, *, most: int = _MOST_LISTED) -> list[str]:
     found = list(names)
     rest = max(total, len(found)) - len(found[:most])
     return [*(f"- {name}" for name in found[:most]), *([f"- and {rest} more"] if rest else [])]

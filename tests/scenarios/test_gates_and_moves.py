@@ -261,3 +261,18 @@ def test_the_sentences_say_what_would_not_count_any_more() -> None:
         "quarantine": "ClusterResourcePlacement shop takes over what placement web has, and the Quarantine of web's "
         "newest content is not for it: that would go out",
     }
+
+
+def test_a_slip_that_comes_meanwhile_does_not_go_with_the_end_of_the_gate() -> None:
+    world = gated("pin")
+    move(world, "pin", "fold")
+    with world.nothing_deleted():
+        world.commit(builders.deployment("x", "wbe"), remove=[image("x:1")])
+        world.settle()
+        world.commit(remove=["pins/web.yaml"])
+        world.settle()
+        (reason,) = only_hold(world).reasons
+    assert (reason.rule, images(world)) == (HoldRule.UNCLEAR_COMMIT, {"x:1"})
+    world.write(answer(only_hold(world)))
+    world.settle()
+    assert (world.state().holds, images(world)) == ({}, {None})

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.conditions import Status
 from gitfleet.api.holds import HoldRule
 from gitfleet.api.placements import PlacementKey
 from tests import builders
@@ -252,3 +253,77 @@ def test_a_namesake_that_was_there_before_is_nothing_that_the_object_moved_to(mo
     world.write({APP: None})
     world.settle()
     assert (world.state().holds, world.live("c1", "Deployment", "app")) == ({}, None)
+
+
+def beside() -> dict[str, Any]:
+    return placing("other", "n1")
+
+
+def test_a_hold_that_was_rejected_does_not_end_with_the_error() -> None:
+    world = placed(placing("web", "web"))
+    with world.nothing_deleted():
+        world.write({APP: None, at("other"): wrong(beside())})
+        world.settle()
+        world.write(answer(only_hold(world), approved=False))
+        world.settle()
+        world.commit(beside())
+        world.settle()
+        assert only_hold(world).answer is Status.FALSE
+
+
+def test_a_hold_that_is_rejected_as_the_error_is_corrected_stays() -> None:
+    world = placed(placing("web", "web"))
+    with world.nothing_deleted():
+        world.write({APP: None, at("other"): wrong(beside())})
+        world.settle()
+        world.write({**answer(only_hold(world), approved=False), at("other"): to_yaml(beside())})
+        world.settle()
+        assert only_hold(world).answer is Status.FALSE
+
+
+def test_what_is_written_back_with_an_error_does_not_go_with_the_correction_of_another() -> None:
+    world = placed(placing("web", "web"))
+    with world.nothing_deleted():
+        world.write({APP: None, at("other"): wrong(beside())})
+        world.settle()
+        world.write({"resources/web/back.yaml": f"{APP_TEXT}\n : : ["})
+        world.settle()
+        world.commit(beside())
+        world.settle()
+        world.write({"resources/web/back.yaml": APP_TEXT})
+        world.settle()
+    assert world.state().holds == {}
+
+
+def test_of_two_errors_each_is_waited_for() -> None:
+    by_label = {"group": "", "version": "v1", "kind": "Namespace", "labelSelector": {"matchLabels": {"g": "a"}}}
+    web = placing("web", "web")
+    web["spec"]["resourceSelectors"].append(by_label)
+    world = placed(web, BY_LABEL, more=(builders.namespace("k", labels={"g": "a"}),))
+    relabelled = to_yaml(builders.namespace("k", labels={"g": "b"}))
+    at_k = builders.path_of(builders.namespace("k"))
+    with world.nothing_deleted():
+        files = {at_k: relabelled.replace("g: b", "g: [b]"), at("other"): wrong(beside())}
+        world.write({at("web"): to_yaml(placing("web", "web")), **files})
+        world.settle()
+        world.commit(beside())
+        world.settle()
+        world.write({at_k: relabelled})
+        world.settle()
+    assert (world.state().holds, world.live("c1", "Namespace", "k") is None) == ({}, False)
+
+
+@pytest.mark.parametrize("slip", [{}, {"docs/a.md": "text"}, {APP: None}])
+def test_a_placement_that_is_held_as_a_whole_goes_by_itself_only_where_no_commit_came_between(slip: Files) -> None:
+    world = placed(placing("web", "web"))
+    with world.nothing_deleted():
+        world.write({at("web"): None, at("other"): wrong(beside())})
+        world.settle()
+        if slip:
+            world.write(slip)
+            world.settle()
+    world.commit(beside())
+    world.settle()
+    said = [reason.message for hold in world.state().holds.values() for reason in hold.reasons]
+    assert [message.partition(", ")[2][:23] for message in said] == (["and commits that came s"] if slip else [])
+    assert (world.live("c1", "Deployment", "app", "web") is None) == (not slip)
