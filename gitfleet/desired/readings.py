@@ -248,8 +248,11 @@ def _top_breaks(kind: Kind, value: Mapping[str, Any], version: str) -> list[Brea
 
 
 def _read_payload(value: dict[str, Any], origin: Origin, label: str) -> _Found:
-    manifest, breaks = read_manifest(value, origin)
     identity = _identity_of(value)
+    kind = KINDS.get(identity[:2]) if identity is not None else None
+    if kind is not None and kind.place is Place.BUILD_FILE:  # no cluster has the kind: its file has another name
+        return _Found(label=label, breaks=[(("kind",), ONLY_A_BUILD_FILE)])
+    manifest, breaks = read_manifest(value, origin)
     warnings = [] if identity is None else list(_misplaced(*identity))
     return _Found(label=label, identity=payload_identity(identity), value=manifest, breaks=breaks, warnings=warnings)
 
@@ -257,8 +260,6 @@ def _read_payload(value: dict[str, Any], origin: Origin, label: str) -> _Found:
 def _misplaced(group: str, name: str, *names: str) -> Iterator[Break]:
     """That an object among the payload is only placed, where it is of a kind that gitfleet reads in other folders."""
     kind = KINDS.get((group, name))
-    if kind is not None and kind.place is Place.BUILD_FILE:
-        yield ("kind",), f"{ONLY_A_BUILD_FILE}, unless it is to be placed on clusters"
     if kind is not None and kind.place is Place.WATCHED_BRANCH:
         home = f"{'/'.join(filter(None, (kind.folder, *names)))}.yaml" if kind.folder else "gitfleet.yaml"
         sentence = f"is read as a resource to be placed, which gitfleet does not act on; move it to {home}"

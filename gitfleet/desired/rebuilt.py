@@ -32,6 +32,7 @@ def rebuilt_folders(request: DesiredRequest) -> frozenset[str]:
     for folder, files in request.built_of.items():
         built = request.built.get(folder)
         is_same = all(path in request.files and request.files[path].blob == blob for path, blob in files.items())
+        is_same = is_same and built is not None and not set(built.sources).intersection(request.changed or ())
         if built is None or not built.sources or not is_same:
             found.add(folder)
     return frozenset(found)

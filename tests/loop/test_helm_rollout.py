@@ -89,6 +89,7 @@ def test_a_new_value_is_rolled_out_and_a_restart_is_not(world: BuiltWorld) -> No
         ({OWN: release().replace("namespace: shop", "namespace: default")}, "the commit moves"),
         ({OWN: None}, f"{OWN} was removed, and resources/app/prod.yaml, of which it was built, is still there"),
         ({OWN: None, f"{OWN}.bak": release("  valuesFiles: [prod.yaml]\n")}, f"{OWN}.bak"),
+        ({f"{CHART}/.helmignore": "templates/\n"}, "has nothing any more of what it had"),
     ],
 )
 def test_a_slip_that_would_take_a_whole_release_away_is_held(
@@ -101,6 +102,20 @@ def test_a_slip_that_would_take_a_whole_release_away_is_held(
         world.settle()
         assert sizes(world) == ["small", "small"]
     assert says in " ".join(str(reason) for hold in world.state().holds.values() for reason in hold.reasons)
+
+
+@pytest.mark.parametrize("name", ["resources/app/gitfleet-helm.yml", "resources/app/release.yaml"])
+def test_a_release_file_of_another_name_is_an_error_and_takes_nothing_away(world: BuiltWorld, name: str) -> None:
+    with world.nothing_deleted():
+        world.write({OWN: None, name: release()})
+        world.settle()
+        world.write({"docs/a.md": "text"})
+        world.settle()
+        assert sizes(world) == ["small", "small"]
+        assert [fault.path for fault in world.state().faults if "move it there" in fault.message] == [name]
+        world.write({OWN: release(), name: None})
+        world.settle()
+    assert (world.state().faults, world.state().holds) == ((), {})
 
 
 def test_a_release_beside_a_chart_that_loses_its_file_keeps_what_it_placed(world: BuiltWorld) -> None:
