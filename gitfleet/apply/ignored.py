@@ -5,16 +5,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Final
 
 from gitfleet.api.fleet import IgnoreDifferences
 from gitfleet.api.objects import JsonObject, JsonValue, Manifest, ObjectKey
-from gitfleet.formats.field_trees import FieldTree, tree_of
-from gitfleet.formats.managed_fields import MAPPING, is_own_apply, item_name, managed_entries, named_item
+from gitfleet.formats.canonical_json import json_text
+from gitfleet.formats.field_trees import FieldTree, tree_of, union
+from gitfleet.formats.managed_fields import (
+    MAPPING,
+    OwnedFields,
+    child_fields,
+    is_own_apply,
+    item_name,
+    list_keys,
+    managed_entries,
+    match_item,
+    named_item,
+    only_match,
+)
 from gitfleet.formats.secret_objects import as_stored
 
 _ABSENT: Final = object()
-_Parts = tuple[str, ...]
+_Parts = tuple[str | int, ...]
+"""A way into an object: names of fields, and positions in lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,30 +45,33 @@ class Ignored:
         wanted, there = as_stored(body), live
         for tree in _trees(rules, live):
             wanted, there = _without_fields(wanted, tree), _without_fields(there, tree)
-        for parts in _pointers(rules):
-            wanted, there = _without(wanted, parts), _without(there, parts)
+        for at, live_at in _places(rules, wanted, there):
+            wanted, there = _without(wanted, at), _without(there, live_at)
         return wanted, there
 
     def written(self, manifest: Manifest, live: JsonObject) -> Manifest:
         """The manifest to apply to a live object, with the digest that it had.
 
-        What another manager owns is left out; a server then keeps it. Of all else the value is the live one: a field
-        that is gitfleet's would go if it was left out, and so would the rest of a value that is written as a whole."""
+        What only others own is left out; a server then keeps it. What is gitfleet's would go if it was left out, and
+        so would the rest of a value that is written as a whole: that is written with the live value."""
         rules = [rule for rule in self.rules if rule.matches(manifest.key)]
         if not rules:
             return manifest
         body = as_stored(manifest.body)
         for tree in _trees(rules, live):
             body = _without_fields(body, tree)
-        for parts in _pointers(rules):
-            value = _at(live, parts)
+        own = next((tree_of(entry) for entry in managed_entries(live) if is_own_apply(entry)), None)
+        others = _leaves(reduce(union, (tree_of(e) for e in managed_entries(live) if not is_own_apply(e)), {}), live)
+        for at, live_at in _places(rules, body, live):
+            value = _at(live, live_at)
             if value is _ABSENT:
                 continue
-            owners = [(is_own_apply(e), _is_owned(tree_of(e), live, parts)) for e in managed_entries(live)]
-            if (False, True) in owners:
-                body = _without(body, parts)
-            elif _at(body, parts) is not _ABSENT or any(own and owned is not None for own, owned in owners):
-                body = _with(body, parts, value)
+            mine = None if own is None else _node(own, live, live_at, {})
+            theirs = _node(others, live, live_at, None)
+            if mine is None and theirs is None and _at(body, at) is _ABSENT:
+                continue
+            kept = value if mine is None and theirs is None else _kept(value, mine, theirs)
+            body = _without(body, at) if kept is _ABSENT else _with(body, at, kept)
         return replace(manifest, body=body)
 
 
@@ -63,73 +80,140 @@ NOTHING_IGNORED: Final = Ignored()
 
 def _trees(rules: Sequence[IgnoreDifferences], live: JsonObject) -> Iterator[FieldTree]:
     managers = {manager for rule in rules for manager in rule.managers}
-    return (tree_of(entry) for entry in managed_entries(live) if entry.get("manager") in managers)
+    return (_leaves(tree_of(entry), live) for entry in managed_entries(live) if entry.get("manager") in managers)
 
 
-def _pointers(rules: Sequence[IgnoreDifferences]) -> Iterator[_Parts]:
-    for rule in rules:
-        for pointer in rule.json_pointers:
-            yield tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
+def _owned_by_all(live: JsonObject) -> FieldTree:
+    return reduce(union, map(tree_of, managed_entries(live)), {})
 
 
-def _index(value: JsonValue, part: str) -> int | None:
-    """The position that a part of a pointer names in a list."""
-    is_one = isinstance(value, list) and part.isdecimal() and int(part) < len(value)
-    return int(part) if is_one else None
+def _leaves(tree: FieldTree, live: JsonObject) -> FieldTree:
+    """What of a manager's tree can be left out of another one's manifest."""
+    return _leaves_of(tree, _owned_by_all(live), "")
+
+
+def _leaves_of(tree: FieldTree, owned: FieldTree, item: str) -> FieldTree:
+    """No key that names an item of a list, and no map or list that was empty when it was applied, where others own
+    parts."""
+    left = {}
+    for name, below in tree.items():
+        rest = _leaves_of(below, owned[name], name) if below else below
+        is_key = item.startswith("k:") and f'"{name[2:]}":' in item
+        if not is_key and (rest if below else not owned.get(name)):
+            left[name] = rest
+    return left
+
+
+def _places(rules: Sequence[IgnoreDifferences], body: JsonObject, live: JsonObject) -> list[tuple[_Parts, _Parts]]:
+    """Where the rules' pointers lead in a manifest and in the live object, the last items of a list first; none where
+    an item of the manifest cannot be told in the live object."""
+    owned, places = _owned_by_all(live), set()
+    for pointer in (pointer for rule in rules for pointer in rule.json_pointers):
+        parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+        if (place := _place(parts, body, live, owned)) is not None:
+            places.add(place)
+    return sorted(places, key=lambda place: [(len(str(part)), str(part)) for part in place[0]], reverse=True)
+
+
+def _place(parts: Sequence[str], want: JsonValue, have: JsonValue, owned: OwnedFields) -> tuple[_Parts, _Parts] | None:
+    at, live_at, field = list[str | int](), list[str | int](), ""
+    for part in parts:
+        if isinstance(want, list) or isinstance(have, list):
+            found = _same_item(field, part, want, have, owned)
+            if found is None:
+                return None
+            at.append(found[0])
+            live_at.append(found[1])
+            want, have = want[found[0]], have[found[1]]
+            owned = (owned or {}).get(item_name(owned, have) or "") if isinstance(have, MAPPING) else None
+        else:
+            at.append(part)
+            live_at.append(part)
+            want, have = (side.get(part) if isinstance(side, MAPPING) else None for side in (want, have))
+            owned = child_fields(owned, part)
+        field = part
+    return tuple(at), tuple(live_at)
+
+
+def _same_item(field: str, part: str, want: JsonValue, have: JsonValue, owned: OwnedFields) -> tuple[int, int] | None:
+    """The position of an item in the manifest's list, as a pointer has it, and that of the same item in the live one: a
+    map by the keys of the list, anything else by its position, but in a set."""
+    if not isinstance(want, list) or not isinstance(have, list) or not part.isdecimal() or int(part) >= len(want):
+        return None
+    index, item = int(part), want[int(part)]
+    if not isinstance(item, MAPPING):
+        is_set = any(name.startswith("v:") for name in owned or ())
+        return None if is_set or index >= len(have) else (index, index)
+    keys = list_keys(field, want, owned) or ()
+    found = only_match(item, have, keys)
+    same = [one for one in want if found is not None and match_item(one, [have[found]], keys) is not None]
+    return (index, found) if found is not None and len(same) == 1 else None
 
 
 def _at(value: JsonValue, parts: _Parts) -> JsonValue:
     for part in parts:
-        index = _index(value, part)
-        if index is not None:
-            value = value[index]
-        elif isinstance(value, MAPPING) and part in value:
-            value = value[part]
-        else:
+        is_there = part < len(value) if isinstance(part, int) else isinstance(value, MAPPING) and part in value
+        if not is_there:
             return _ABSENT
+        value = value[part]
     return value
 
 
 def _without(value: JsonValue, parts: _Parts) -> JsonValue:
-    """The value without what a pointer names; the very same where that is not there."""
+    """The value without what is there; the very same where nothing is."""
     if _at(value, parts) is _ABSENT:
         return value
     first, rest = parts[0], parts[1:]
-    index = _index(value, first)
-    if index is not None:
-        return [*value[:index], *([_without(value[index], rest)] if rest else []), *value[index + 1 :]]
+    if isinstance(first, int):
+        return [*value[:first], *([_without(value[first], rest)] if rest else []), *value[first + 1 :]]
     return {name: _without(v, rest) if name == first else v for name, v in value.items() if rest or name != first}
 
 
 def _with(value: JsonValue, parts: _Parts, new: JsonValue) -> JsonValue:
-    """The value with another one where a pointer leads; unchanged where that is in a list that has no such item."""
+    """The value with another one at a place."""
     if not parts:
         return new
-    index = _index(value, parts[0])
-    if index is not None:
-        return [*value[:index], _with(value[index], parts[1:], new), *value[index + 1 :]]
-    if isinstance(value, list):
-        return value
+    first, rest = parts[0], parts[1:]
+    if isinstance(first, int):
+        return [*value[:first], _with(value[first], rest, new), *value[first + 1 :]]
     there = value if isinstance(value, MAPPING) else {}
-    return {**there, parts[0]: _with(there.get(parts[0]), parts[1:], new)}
+    return {**there, first: _with(there.get(first), rest, new)}
 
 
-def _is_owned(tree: FieldTree, value: JsonValue, parts: _Parts) -> bool | None:
-    """Whether a manager's tree names the field itself; False where it names a value that the field is a part of, None
-    where it names neither."""
+def _node(tree: FieldTree, value: JsonValue, parts: _Parts, whole: OwnedFields) -> OwnedFields:
+    """The node of a manager's tree at a place; `whole` where it has a value that the place is a part of."""
     for part in parts:
-        index = _index(value, part)
-        name = f"f:{part}" if index is None else None
-        if index is not None and isinstance(value[index], MAPPING):
-            name = item_name(tree, value[index])
-        if name is None or name not in tree:
-            return None if tree else False
-        tree, value = tree[name], value[index] if index is not None else value[part]
-    return True
+        if not tree:
+            return whole
+        name = _name_of(tree, value[part]) if isinstance(part, int) else f"f:{part}"
+        if name not in tree:
+            return None
+        tree, value = tree[name], value[part]
+    return tree
+
+
+def _name_of(tree: FieldTree, item: JsonValue) -> str:
+    """The name of an item of a list in a tree."""
+    return (item_name(tree, item) or "") if isinstance(item, MAPPING) else f"v:{json_text(item)}"
+
+
+def _kept(value: JsonValue, own: OwnedFields, others: OwnedFields) -> JsonValue:
+    """What of a live value is gitfleet's and nobody else's."""
+    if own is None or (others is not None and not others):
+        return _ABSENT
+    theirs = others or {}
+    if isinstance(value, MAPPING) and (own or theirs):
+        below = ((k, _kept(v, own.get(f"f:{k}") if own else own, theirs.get(f"f:{k}"))) for k, v in value.items())
+        return {name: kept for name, kept in below if kept is not _ABSENT}
+    if isinstance(value, list) and own:
+        named = ((item, _name_of(own, item)) for item in value)
+        items = (_kept(item, own.get(name), theirs.get(name)) for item, name in named)
+        return [kept for kept in items if kept is not _ABSENT]
+    return value
 
 
 def _without_fields(value: JsonValue, tree: FieldTree) -> JsonValue:
-    """The value without the leaves of a manager's tree; items of lists keep the keys that name them."""
+    """The value without the leaves of a manager's tree."""
     if isinstance(value, MAPPING):
         kept = {}
         for name, item in value.items():
@@ -146,7 +230,4 @@ def _without_fields(value: JsonValue, tree: FieldTree) -> JsonValue:
 
 def _item_without(item: JsonValue, tree: FieldTree) -> JsonValue:
     below = named_item(tree, item) if isinstance(item, MAPPING) else None
-    if below is None:
-        return item
-    keys = {key for name in tree if name.startswith("k:") for key in item if f'"{key}":' in name}
-    return {**_without_fields(item, below), **{key: item[key] for key in keys}}
+    return item if below is None else _without_fields(item, below)

@@ -26,6 +26,7 @@ from gitfleet.formats.managed_fields import (
     managed_entries,
     match_item,
     named_item,
+    only_match,
 )
 from gitfleet.formats.secret_objects import as_stored
 
@@ -118,8 +119,9 @@ def _missing(field: str, before: JsonValue, want: JsonValue, have: JsonValue, ow
             lost = (f"v:{json_text(item)}" for item in before if item not in want)
             return {name: {} for name in lost if name in (owned or ())}
         for item in before:
-            found = match_item(item, have, keys)
-            if found is None or not all(key in found for key in keys):
+            position = only_match(item, have, keys)
+            found = have[position] if position is not None else {}
+            if not all(key in found for key in keys):
                 continue
             name = item_name(owned, found) or f"k:{json_text({key: found[key] for key in keys})}"
             wanted, node = match_item(item, want, keys), (owned or {}).get(name) or {}
@@ -136,7 +138,20 @@ def _whole(field: str, value: JsonValue, have: JsonValue, owned: OwnedFields) ->
         named = {".": {}, **_missing(field, value, {}, have, owned)}
     elif isinstance(value, list) and isinstance(have, list):
         named = {".": {}, **_missing(field, value, [], have, owned)}
-    return union(named, owned or {}) if named else {}
+    return union(named, _there(owned or {}, have)) if named else {}
+
+
+def _there(tree: FieldTree, have: JsonValue) -> FieldTree:
+    """The fields of a tree without those that an object has not, as what is left alone."""
+    if not isinstance(have, MAPPING):
+        return tree
+    kept = {}
+    for name, below in tree.items():
+        if name == "." or name[2:] in have:
+            rest = _there(below, have[name[2:]]) if below else below
+            if rest or not below:
+                kept[name] = rest
+    return kept
 
 
 def _not_wanted(tree: FieldTree, want: JsonValue, have: JsonValue, owned: OwnedFields) -> dict[str, Any]:
@@ -146,7 +161,9 @@ def _not_wanted(tree: FieldTree, want: JsonValue, have: JsonValue, owned: OwnedF
         node, rest = (owned or {}).get(name) or {}, None
         if name.startswith("f:") and isinstance(have, MAPPING) and name[2:] in have:
             value = want.get(name[2:]) if isinstance(want, MAPPING) else None
-            rest = union(below, node) if value is None else _not_wanted(below, value, have[name[2:]], node) or None
+            whole = union(below, node)
+            rest = _there(whole, have[name[2:]]) if value is None else _not_wanted(below, value, have[name[2:]], node)
+            rest = None if not rest and (value is not None or whole) else rest
         elif name.startswith("k:") and isinstance(want, list) and isinstance(have, list):
             item = next((one for one in want if isinstance(one, MAPPING) and named_item({name: below}, one)), None)
             found = next((one for one in have if isinstance(one, MAPPING) and item_name(tree, one) == name), None)

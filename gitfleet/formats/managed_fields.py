@@ -130,6 +130,12 @@ def match_item(item: JsonObject, candidates: Sequence[JsonValue], keys: tuple[st
     return None
 
 
+def only_match(item: JsonObject, candidates: Sequence[JsonValue], keys: tuple[str, ...]) -> int | None:
+    """The position of the one item that can be meant; None where there is none, or where it cannot be told which."""
+    found = [at for at, one in enumerate(candidates) if match_item(item, [one], keys) is not None]
+    return found[0] if len(found) == 1 and any(key in item for key in keys) else None
+
+
 def _named(name: str) -> tuple[tuple[str, JsonValue], ...]:
     """The keys and values of a FieldsV1 path element such as `k:{"name":"web"}`; none where a server wrote another."""
     try:

@@ -33,6 +33,7 @@ def body(spec: Any, owners: Mapping[str, Tree] = LEAF) -> dict[str, Any]:
 
 
 KEY_A = 'k:{"name":"a"}'
+ITEM: Tree = {".": LEAF, "f:name": LEAF, "f:image": LEAF}
 REPLICAS = "/spec/replicas"
 
 CASES: dict[str, tuple[Ignored, Any, dict[str, Any], Any, Any]] = {
@@ -62,10 +63,74 @@ CASES: dict[str, tuple[Ignored, Any, dict[str, Any], Any, Any]] = {
     "what neither manifest nor gitfleet has": (
         ignored(REPLICAS), {"x": 1}, body({"replicas": 5, "x": 1}), {"x": 1}, {"x": 1},
     ),
-    "an item of a list, by its position": (
-        ignored("/spec/list/1/image"), {"list": [{"name": "a"}, {"name": "b", "image": "1"}]},
-        body({"list": [{"name": "a"}, {"name": "b", "image": "2"}]}),
-        {"list": [{"name": "a"}, {"name": "b"}]}, {"list": [{"name": "a"}, {"name": "b", "image": "2"}]},
+    "what is gitfleet's of a map stays its own, with the live value": (
+        ignored("/spec/m"), {"m": {"a": 1, "new": 1}, "x": 1},
+        body({"m": {"a": 2, "theirs": 1, "both": 1, "set": 1, "in": {"o": 1, "t": 1}}, "x": 1}, {
+            OWN: {"f:m": {".": LEAF, "f:a": LEAF, "f:both": LEAF, "f:in": {"f:o": LEAF}}, "f:x": LEAF},
+            OTHER: {"f:m": {"f:theirs": LEAF, "f:both": LEAF, "f:in": {"f:t": LEAF}}},
+        }),
+        {"x": 1}, {"m": {"a": 2, "in": {"o": 1}}, "x": 1},
+    ),
+    "a map that another manager applied empty": (
+        ignored("/spec/m"), {"m": {"a": 1}}, body({"m": {"a": 1}}, {OWN: {"f:m": {"f:a": LEAF}}, OTHER: {"f:m": LEAF}}),
+        {}, {"m": {"a": 1}},
+    ),
+    "a manager that applied a map empty": (
+        ignored(managers=(OTHER,)), {"m": {"a": 1}},
+        body({"m": {"a": 2}}, {OWN: {"f:m": {"f:a": LEAF}}, OTHER: {"f:m": LEAF}}), {"m": {"a": 1}}, {"m": {"a": 1}},
+    ),
+    "what is gitfleet's of lists": (
+        ignored("/spec/m"), {"m": {"containers": [], "set": [], "all": []}},
+        body(
+            {"m": {"containers": [{"name": "b"}, {"name": "a", "image": "1", "tty": True}], "set": [1, 2], "all": [3]}},
+            {
+                OWN: {"f:m": {
+                    "f:containers": {KEY_A: {".": LEAF, "f:name": LEAF, "f:tty": LEAF, "f:image": LEAF}},
+                    "f:set": {"v:1": LEAF}, "f:all": LEAF,
+                }},
+                OTHER: {"f:m": {
+                    "f:containers": {'k:{"name":"b"}': ITEM, KEY_A: ITEM}, "f:set": {"v:2": LEAF},
+                }},
+            },
+        ),
+        {}, {"m": {"containers": [{"name": "a", "tty": True}], "set": [1], "all": [3]}},
+    ),
+    "an item of a list, by its keys": (
+        ignored("/spec/containers/0/image"), {"containers": [{"name": "b", "image": "1"}, {"name": "a", "image": "1"}]},
+        body({"containers": [{"name": "s", "image": "9"}, {"name": "a", "image": "2"}, {"name": "b", "image": "3"}]}),
+        {"containers": [{"name": "b"}, {"name": "a", "image": "1"}]},
+        {"containers": [{"name": "b", "image": "3"}, {"name": "a", "image": "1"}]},
+    ),
+    "by the keys that the server names": (
+        ignored("/spec/list/0/image"), {"list": [{"name": "b", "image": "1"}]},
+        body({"list": [{"name": "a", "image": "2"}, {"name": "b", "image": "3"}]}, {
+            OWN: {"f:list": {KEY_A: ITEM, 'k:{"name":"b"}': ITEM}},
+        }),
+        {"list": [{"name": "b"}]}, {"list": [{"name": "b", "image": "3"}]},
+    ),
+    "an item that is not there": (
+        ignored("/spec/containers/0/image"), {"containers": [{"name": "b", "image": "1"}]},
+        body({"containers": [{"name": "a", "image": "2"}]}),
+        {"containers": [{"name": "b", "image": "1"}]}, {"containers": [{"name": "b", "image": "1"}]},
+    ),
+    "an item that several may be": (
+        ignored("/spec/ports/0/name"), {"ports": [{"port": 53, "name": "a"}]},
+        body({"ports": [{"port": 53, "protocol": "UDP", "name": "u"}, {"port": 53, "protocol": "TCP", "name": "t"}]}),
+        {"ports": [{"port": 53, "name": "a"}]}, {"ports": [{"port": 53, "name": "a"}]},
+    ),
+    "an item of a list of maps without keys, and of a set": (
+        ignored("/spec/list/0/image", "/spec/set/0"), {"list": [{"image": "1"}], "set": ["a"]},
+        body({"list": [{"image": "2"}], "set": ["b", "a"]}, {OWN: {"f:list": LEAF, "f:set": {'v:"a"': LEAF}}}),
+        {"list": [{"image": "1"}], "set": ["a"]}, {"list": [{"image": "1"}], "set": ["a"]},
+    ),
+    "items of a list of texts, by their positions": (
+        ignored("/spec/args/0", "/spec/args/1"), {"args": ["a", "b", "c"]},
+        body({"args": ["1", "2", "3"]}, {OWN: {"f:args": LEAF}}), {"args": ["c"]}, {"args": ["1", "2", "c"]},
+    ),
+    "a list that left the manifest": (
+        ignored("/spec/containers/0/image"), {"x": 1},
+        body({"containers": [{"name": "a", "image": "2"}], "x": 1}, {OWN: {"f:containers": {KEY_A: ITEM}}}),
+        {"x": 1}, {"x": 1},
     ),
     "a position that the list has not": (
         ignored("/spec/list/7/image", "/spec/list/x"), {"list": [{"name": "a"}]}, body({"list": []}),

@@ -55,6 +55,21 @@ BY_GIT: dict[str, tuple[Tree, Tree, Tree, Tree]] = {
         body(entry("other", {"f:spec": {"f:m": {"f:y": LEAF}}}), spec={"m": {"a": 1, "y": 1, "z": 1}, "n": 1}),
         {"f:spec": {"f:m": {".": LEAF, "f:a": LEAF, "f:y": LEAF}}},
     ),
+    "a map without what is not compared": (
+        {"spec": {"m": {"a": 1, "in": {"b": 1}}, "n": 1}},
+        {"spec": {"n": 1}},
+        body(
+            entry("other", {"f:spec": {"f:m": {".": LEAF, "f:a": LEAF, "f:left": LEAF, "f:in": {"f:left": LEAF}}}}),
+            spec={"m": {"a": 1, "in": {"b": 1}}, "n": 1},
+        ),
+        {"f:spec": {"f:m": {".": LEAF, "f:a": LEAF, "f:in": {".": LEAF, "f:b": LEAF}}}},
+    ),
+    "not another manager's item that it may be": (
+        {"spec": {"ports": [{"port": 53}, {"port": 80}]}},
+        {"spec": {"ports": [{"port": 80}]}},
+        body(spec={"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}, {"port": 80}]}),
+        {},
+    ),
     "entries of data each by itself": (
         {"data": {"a": "1"}, "binaryData": {"b": "MQ=="}},
         {},

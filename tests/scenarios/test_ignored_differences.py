@@ -95,6 +95,79 @@ def test_a_field_that_leaves_the_manifest_stays_while_it_is_left_alone() -> None
     assert seen(world) == (5, "web:2")
 
 
+CONTAINERS = [{"name": "a", "image": "a:1"}, {"name": "b", "image": "b:1"}]
+
+
+def by_another(body: dict[str, Any], rule: dict[str, Any], theirs: dict[str, Any]) -> World:
+    """An object of which another manager applied `theirs` too, and from then on the rule."""
+    world = World(rules=(QUICK,))
+    strategy = builders.rolling_update(maxUnavailable="100%")
+    placement = builders.placement("web", "web", strategy=strategy)
+    world.commit(*members("c1"), builders.namespace("web"), body, placement)
+    world.settle()
+    identity = {part: body[part] for part in ("apiVersion", "kind")}
+    metadata = {"name": "web", "namespace": "web", **theirs.pop("metadata", {})}
+    world.fleet.clusters["c1"].apply_by_hand({**identity, "metadata": metadata, **theirs}, manager="another")
+    world.settle()
+    before = stable(world, body)
+    world.commit(builders.fleet_config(ignoreDifferences=[rule]))
+    world.settle()
+    assert stable(world, body) == before
+    return world
+
+
+def stable(world: World, body: dict[str, Any]) -> Any:
+    live = world.live("c1", body["kind"], "web", "web")
+    assert live is not None
+    metadata = {part: live["metadata"].get(part) for part in ("labels", "annotations")}
+    return {"metadata": metadata, "spec": live.get("spec"), "data": live.get("data")}
+
+
+@pytest.mark.parametrize("place", ["metadata/annotations", "spec/template/metadata/annotations", "data"])
+def test_a_map_of_which_another_manager_has_one_entry_keeps_all_the_others(place: str) -> None:
+    def inside(body: dict[str, Any], entries: dict[str, str]) -> dict[str, Any]:
+        at = body
+        for part in place.split("/")[:-1]:
+            at = at.setdefault(part, {})
+        at[place.rpartition("/")[2]] = entries
+        return body
+
+    def made(image: str) -> dict[str, Any]:
+        return builders.config_map("web", "web", {}) if place == "data" else builders.deployment("web", "web", image)
+
+    manifest, theirs = inside(made("web:1"), {"team": "a", "more": "1"}), inside({}, {"theirs": "1"})
+    world = by_another(manifest, {"kind": manifest["kind"], "jsonPointers": [f"/{place}"]}, theirs)
+    changed = inside(made("web:2"), {"team": "b"})
+    changed["metadata"]["labels"] = {"new": "1"}
+    world.commit(changed)
+    world.settle()
+    live = world.live("c1", manifest["kind"], "web", "web")
+    for part in place.split("/"):
+        live = live[part] if live is not None else None
+    assert live == {"team": "a", "more": "1", "theirs": "1"}
+    seen_labels = world.live("c1", manifest["kind"], "web", "web")
+    assert seen_labels is not None and seen_labels["metadata"]["labels"]["new"] == "1"
+
+
+@pytest.mark.parametrize("first", ["a", "b", "c"])
+def test_an_item_of_a_list_keeps_its_own_value_wherever_it_stands(first: str) -> None:
+    def with_containers(*containers: dict[str, str]) -> dict[str, Any]:
+        body = builders.deployment("web", "web")
+        body["spec"]["template"]["spec"]["containers"] = list(containers)
+        return body
+
+    rule = {"kind": "Deployment", "jsonPointers": ["/spec/template/spec/containers/0/image"]}
+    side = {"spec": {"template": {"spec": {"containers": [{"name": "side", "image": "s:1"}]}}}}
+    world = by_another(with_containers(*CONTAINERS), rule, side)
+    added = [{"name": "c", "image": "c:1"}] if first == "c" else []
+    world.commit(with_containers(*sorted([*added, *CONTAINERS], key=lambda one: one["name"] != first)))
+    world.settle()
+    live = world.live("c1", "Deployment", "web", "web")
+    assert live is not None
+    images = {one["name"]: one["image"] for one in live["spec"]["template"]["spec"]["containers"]}
+    assert images == {one["name"]: one["image"] for one in [*CONTAINERS, *added]} | {"side": "s:1"}
+
+
 def test_wrong_rules_are_errors_with_their_line() -> None:
     world = World(rules=(QUICK,))
     rules = [

@@ -72,3 +72,26 @@ def test_what_an_override_set_goes_with_the_override() -> None:
     world.settle()
     assert data_of(world) == {"kept": "1", "theirs": "1"}
     assert world.fleet.clusters["c1"].get(key_of(settings())) is not None
+
+
+def test_a_map_that_left_the_manifest_goes_without_what_is_left_alone() -> None:
+    rule = {"kind": "Deployment", "jsonPointers": ["/spec/template/metadata/annotations/theirs"]}
+    world = begun(builders.fleet_config(ignoreDifferences=[rule]), kept="1", gone="1")
+    world.commit(annotated(ours="1"))
+    world.settle()
+    theirs = {"template": {"metadata": {"annotations": {"theirs": "1", "ours": "1"}}}}
+    there = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "web"}}
+    world.fleet.clusters["c1"].apply_by_hand({**there, "spec": theirs}, manager="another")
+    world.settle()
+    world.commit(annotated())
+    world.settle()
+    live = world.live("c1", "Deployment", "web", "web")
+    assert live is not None
+    assert live["spec"]["template"]["metadata"]["annotations"] == {"theirs": "1"}
+
+
+def annotated(**annotations: str) -> dict[str, Any]:
+    body = builders.deployment("web", "web")
+    if annotations:
+        body["spec"]["template"]["metadata"]["annotations"] = annotations
+    return body
