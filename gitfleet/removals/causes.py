@@ -146,7 +146,7 @@ class Causes:
     def _of_labels(self, removal: Removal) -> Cause | None:
         """Where an edit of its labels, or of those of its Namespace, takes an object out of a placement's selection."""
         for then in self._selected_for(removal):
-            now, selectors = self.written.get(then.key.identity), self.selectors_of(removal)
+            now, selectors = self.written.get(then.key.identity), self.selectors_of(removal) or ()
             if now is not None and (found := label_edit(selectors, then, now)) is not None:
                 key, edit = found
                 return _at(now.origin, ("metadata", "labels", key), f"{now.key} in {now.origin.path} {edit}")
@@ -159,10 +159,13 @@ class Causes:
             every = (identity, (*NAMESPACE_KIND, "", identity[2]))
             yield from (then for one in every if (then := self.had.get((removal.placement, one))) is not None)
 
-    def selectors_of(self, removal: Removal) -> tuple[ResourceSelector, ...]:
-        """The selectors by which a placement had the object that is removed."""
+    def selectors_of(self, removal: Removal) -> tuple[ResourceSelector, ...] | None:
+        """The selectors by which a placement had the object that is removed; none where an earlier commit took them,
+        and it was only kept. None where it is not known what it was."""
         known = self.selectors.get(removal.placement, ()) if removal.placement is not None else ()
         manifests = tuple(self._selected_for(removal))
+        if not manifests:
+            return None
         return tuple(one for one in known if any(matches(one, manifest) for manifest in manifests))
 
     def _of_override(self, removal: Removal) -> Cause:

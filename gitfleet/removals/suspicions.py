@@ -164,8 +164,10 @@ class Suspicions:
             return False
         if new.placement.key != old.placement.key and self.losses.selects(new.placement.key, identity):
             return False
-        same = selectors == old.placement.selectors
-        return same or any(one in selectors for one in self.causes.selectors_of(removal))
+        by = self.causes.selectors_of(removal)
+        if by is None:
+            return selectors == old.placement.selectors
+        return any(one in selectors for one in by)
 
     def _is_emptied(self, selector: ResourceSelector, old: PlacementRecord) -> bool:
         """Whether a selector matches nothing, and did match something or is new."""

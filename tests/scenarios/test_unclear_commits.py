@@ -327,3 +327,12 @@ def test_a_placement_that_is_held_as_a_whole_goes_by_itself_only_where_no_commit
     said = [reason.message for hold in world.state().holds.values() for reason in hold.reasons]
     assert [message.partition(", ")[2][:23] for message in said] == (["and commits that came s"] if slip else [])
     assert (world.live("c1", "Deployment", "app", "web") is None) == (not slip)
+
+
+def test_a_selector_that_was_dropped_beside_an_error_goes_with_the_correction() -> None:
+    world = placed(placing("web", "web", "x"))
+    world.write({at("web"): to_yaml(placing("web", "web")), "resources/bad.yaml": "kind: Foo\nmetadata: {name: a}\n"})
+    world.settle()
+    world.write({"resources/bad.yaml": None})
+    world.settle()
+    assert (world.state().holds, world.live("c1", "Deployment", "app", "x")) == ({}, None)
