@@ -8,7 +8,7 @@ from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
-from gitfleet.adapters import kustomize
+from gitfleet.adapters import hermetic
 from tests.adapters.test_kustomize import needs_program
 from tests.adapters.test_kustomize_network import listening
 from tests.cli.conftest import Shell, commit, git
@@ -188,7 +188,7 @@ REMOTE = {
 @pytest.mark.parametrize("what", REMOTE)
 def test_nothing_is_fetched(what: str, gitfleet: Shell, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether or not the kernel allows a network namespace."""
-    monkeypatch.setattr(kustomize, "network_cut", lambda: ())
+    monkeypatch.setattr(hermetic, "network_cut", lambda: ())
     config_map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: web}}\n"
     with listening() as (url, asked):
         kustomization = REMOTE[what].replace("URL", url)
