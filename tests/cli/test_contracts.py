@@ -22,7 +22,8 @@ SECTIONS = dict(re.findall(r"^## (\d)\. [^\n]*\n(.*?)(?=^## |\Z)", PAGE, re.MULT
 FILES: dict[str, str] = dict(re.findall(r"^([\w/<>.-]+)  +(\w.*)$", SECTIONS["2"], re.MULTILINE))
 """What the page says of each path of the state branch."""
 NOT_IN_THE_FLEET = {
-    *("placements/<namespace>/<name>.yaml", "runs/<name>.yaml", "approvals/<name>.yaml", "quarantines/<name>.yaml")
+    *("placements/<namespace>/<name>.yaml", "runs/<name>.yaml", "approvals/<name>.yaml", "quarantines/<name>.yaml"),
+    "holds/<name>/",
 }
 ELSEWHERE = """\
 apiVersion: cluster.kubernetes-fleet.io/v1beta1
