@@ -138,8 +138,8 @@ def test_an_object_is_not_lost_that_stays_until_another_placement_has_it(
 
 @pytest.mark.parametrize(("cluster", "lost"), [("c1", True), ("c2", False)])
 def test_an_object_that_overrides_delete_for_the_other_placement_is_lost(cluster: str, lost: bool) -> None:
-    def overridden(_: PlacementKey, name: str) -> set[Identity]:
-        return {A.key.identity} if name == cluster else set()
+    def overridden(key: PlacementKey, name: str) -> set[Identity]:
+        return {A.key.identity} if (key, name) == (OTHER, cluster) else set()
 
     left = after(*unpicked(BEFORE, "c1").placements.values(), SAME)
     losses = Losses.between(BEFORE, left, Kept(), overridden)

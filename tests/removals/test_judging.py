@@ -12,8 +12,9 @@ import pytest
 
 from gitfleet.api.clusters import CLUSTER_GROUP, Connection
 from gitfleet.api.conditions import Status
+from gitfleet.api.faults import Fault
 from gitfleet.api.fleet import FleetConfig, MassDelete
-from gitfleet.api.holds import ALLOW_EMPTY, Cause, FieldPlace, HoldReason, HoldRule, Removal, RemovalKind
+from gitfleet.api.holds import ALLOW_EMPTY, Cause, FieldPlace, Hold, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import Identity, Manifest, Origin
 from gitfleet.api.overrides import ClusterResourceOverride, OverrideKey, OverrideRule
@@ -22,6 +23,7 @@ from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey, PlacementPoli
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.model.desired import Desired, Vanished
+from gitfleet.model.failures import Subject
 from gitfleet.model.state import Damage, FleetState, PlacementRecord
 from gitfleet.removals import JudgeRequest, as_of_now, going, judge
 from gitfleet.removals.causes import Causes
@@ -57,10 +59,18 @@ Said = list[tuple[list[str], dict[str, tuple[str, tuple[int, ...]]]]]
 asked = partial(JudgeRequest, overridden=none_overridden)
 
 
-def judged(before: FleetState, after: FleetState, new: Iterable[Removal] | None = None, **wanted: Any) -> Said:
+def judged(
+    before: FleetState,
+    after: FleetState,
+    new: Iterable[Removal] | None = None,
+    holds: tuple[Hold, ...] = (),
+    **wanted: Any,
+) -> Said:
     """What waits together: the reasons, and of each removal the text of its cause and the reasons it waits for."""
     begun = going(before, after) if new is None else tuple(new)
-    groups = judge(asked(desired=Desired(commit="d", **wanted), before=before, after=after, new=begun))
+    request = asked(desired=Desired(commit="d", **wanted), before=before, after=after, new=begun, holds=holds)
+    groups = judge(request)
+    assert not request.failures.found
     return [
         (
             [f"{reason.rule}: {reason.message}" for reason in group.reasons],
@@ -372,6 +382,114 @@ def test_what_is_hidden_or_misspelt(after: FleetState, vanished: dict[str, Vanis
     assert judged(BEFORE, after, vanished={identity(what): how for what, how in vanished.items()}) == said
 
 
+def test_each_file_that_yields_objects_no_more_is_one_reason() -> None:
+    c, d = config_map("c"), config_map("d")
+    before, left = fleet(placed(WEB, CLUSTERS, A, B, c, d)), with_objects(BEFORE, A)
+    files = [(B, "k/kustomization.yaml"), (c, "k/kustomization.yaml"), (d, "gitfleet-helm.yaml")]
+    vanished = {one.key.identity: gone(path, unbuilt=f"{path} leaves it out") for one, path in files}
+    charts = f"IgnoredFile: an edit of a Helm release takes {d.key} of placement web away"
+    two = f"{B.key} of placement web and {c.key} of placement web"
+    folders = f"IgnoredFile: an edit of a kustomization takes {two} away"
+    for also in ({}, {d.key.identity: gone("l/kustomization.yaml", unbuilt="gitfleet-helm.yaml leaves it out")}):
+        other = charts.replace("Helm release", "kustomization") if also else charts
+        assert judged(before, left, vanished=vanished | also) == [
+            ([folders], waits(of_object(B), cause="k/kustomization.yaml leaves it out")
+             | waits(of_object(c), cause="k/kustomization.yaml leaves it out")),
+            ([other], waits(of_object(d), cause="gitfleet-helm.yaml leaves it out")),
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("successor", "reason"),
+    [("s", "IgnoredFile: a rename takes {} away"),
+     ("zz", "LikelyTypo: the commit moves {} to a namespace in which no placement takes it")],
+)  # fmt: skip
+def test_what_moves_out_of_sight_and_to_a_namespace(successor: str, reason: str) -> None:
+    """Where it is placed there it was meant to be somewhere; what was hidden is still to be said."""
+    moved = gone(moved="y.txt", successor=("", "ConfigMap", "shop", successor), elsewhere=True)
+    cause = "x.yaml is now y.txt, which gitfleet does not read"
+    found = judged(BEFORE, with_objects(BEFORE, A), vanished={B.key.identity: moved})
+    assert found == [([reason.format(of_object(B))], waits(of_object(B), cause=cause))]
+
+
+def test_a_cluster_without_objects_may_be_replaced() -> None:
+    vanished = {identity("cluster c2"): gone(successor=identity("cluster other"))}
+    before = replace(BEFORE, inventory={"c1": BEFORE.inventory["c1"]})
+    assert judged(before, replace(NO_C2, inventory=before.inventory), vanished=vanished) == []
+
+
+def test_a_placement_that_has_nothing_loses_nothing_with_a_cluster() -> None:
+    nothing = with_objects(NAMED)
+    assert judged(nothing, unpicked(nothing, "c1"), [of_binding("c1")]) == []
+
+
+BROKEN = Fault("placements/x.yaml", 3, "", "", "is wrong")
+WAITS_FOR_IT = (
+    "UnclearCommit: placements/x.yaml:3 has an error, so that what goes may be meant to stay; correct it, and this is "
+    "decided again"
+)
+
+
+@pytest.mark.parametrize(
+    ("after", "removals", "how", "said"),
+    [
+        (with_objects(BEFORE, A), [of_object(B)], {}, [([WAITS_FOR_IT], OF_B)]),
+        (with_objects(BEFORE, A), [of_object(B), of_object(config_map("never"))], {}, [([WAITS_FOR_IT], OF_B)]),
+        (with_objects(BEFORE, A), [of_object(B)], {"ignored": 3},
+         [(["IgnoredFile: an ignore rule takes ConfigMap/web/b of placement web away"],
+           waits(of_object(B), cause="line 3 hides x.yaml"))]),
+        (with_objects(BEFORE, A, config_map("c")), [of_object(B)],
+         {"successor": ("", "ConfigMap", "web", "c"), "replaced": True}, []),
+        (with_objects(BEFORE, A), [of_object(B)], {"successor": ("", "ConfigMap", "web", "c"), "replaced": True},
+         [([WAITS_FOR_IT], waits(of_object(B), cause="x.yaml has ConfigMap/web/c in its place"))]),
+        (with_objects(BEFORE, A, config_map("c")), [of_object(B)], {"successor": ("", "ConfigMap", "web", "c")},
+         [([RENAMES.format("ConfigMap/web/b of placement web")],
+           waits(of_object(B), cause="x.yaml has ConfigMap/web/c in its place"))]),
+    ],
+    ids=["an object", "one that lies nowhere", "held already", "generated anew", "and not placed", "a slip"],
+)  # fmt: skip
+def test_what_a_commit_with_an_error_takes_away_waits_where_nothing_else_holds_it(
+    after: FleetState, removals: list[Removal], how: dict[str, Any], said: Said
+) -> None:
+    vanished = {B.key.identity: gone(**how)} if how else {}
+    assert judged(BEFORE, after, removals, unclear=(BROKEN,), vanished=vanished) == said
+
+
+def test_a_cluster_waits_for_new_errors_alone_and_what_a_pin_takes_for_none() -> None:
+    left = unpicked(BEFORE, "c1")
+    assert judged(BEFORE, left, unclear=(BROKEN,)) == [([WAITS_FOR_IT], OF_C1)]
+    known = replace(BEFORE, faults=(BROKEN,))
+    assert judged(known, replace(left, faults=(BROKEN,)), unclear=(BROKEN,)) == []
+    only_a = with_objects(BEFORE, A)
+    pinned = condition("ClusterResourcePlacementPinned")
+    kept = with_web(only_a, replace(only_a.placements[WEB], conditions=(pinned,)))
+    for pins, found in (({}, [([WAITS_FOR_IT], OF_B)]), ({PIN.name: PIN}, [])):
+        assert judged(BEFORE, kept, [of_object(B)], unclear=(BROKEN,), objects={"pins": pins}) == found
+
+
+def test_what_an_ended_hold_kept_is_judged_again_after_later_commits() -> None:
+    known = hold("h", [of_binding("c1")], "why")
+    message = "h has kept it, and commits that came since may take more of it than that was about"
+    for observed, left, said in (
+        ("d", (), [([f"UnclearCommit: {message}"], OF_C1)]),
+        ("d", (known,), []),
+        ("c", (), []),
+    ):
+        before = replace(BEFORE, holds={"h": known}, observed_commit=observed)
+        assert judged(before, unpicked(before, "c1"), [of_binding("c1")], left) == said
+
+
+def test_a_rollout_that_cannot_be_read_is_noted_and_what_goes_is_judged() -> None:
+    odd: Any = object()
+    web = NAMED.placements[WEB]
+    before = with_web(NAMED, replace(web, resource_snapshots=(odd, *web.resource_snapshots)))
+    bindings = tuple(replace(one, resource_snapshot=web.resource_snapshots[0].name) for one in web.bindings)
+    before = with_web(before, replace(before.placements[WEB], bindings=bindings))
+    request = asked(desired=Desired(commit="d"), before=before, after=NAMED, new=(of_object(B),))
+    judge(request)
+    assert [one.subject for one in request.failures.found] == [Subject.of_placement(WEB)]
+
+
 def test_a_cluster_whose_other_name_is_held_is_renamed_back() -> None:
     vanished = {identity("cluster c2"): gone(successor=identity("cluster other"))}
     for removal, waiting in ((of_cluster("other"), False), (of_cluster("c1"), True), (of_binding("other"), True)):
@@ -526,6 +644,11 @@ KNOWN = Desired(commit="d", **has_web(with_web(NAMED, with_origin(SOMEWHERE))))
             of_cluster("c2"),
             gone("c.yaml", line=3, ignored=7),
             Cause(".gitfleetignore", 7, "line 7 hides c.yaml", hidden="c.yaml"),
+        ),
+        (
+            of_cluster("c2"),
+            gone("k/kustomization.yaml", line=3, unbuilt="k/kustomization.yaml lists it no more"),
+            Cause("k/kustomization.yaml", 3, "k/kustomization.yaml lists it no more", hidden="k/kustomization.yaml"),
         ),
         (of_cluster("c2"), None, Cause()),
         (OF_WEB, None, Cause()),

@@ -12,7 +12,7 @@ from gitfleet.api.holds import Hold, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.removals import without_corrected
-from gitfleet.removals.unclear import unclear
+from gitfleet.removals.unclear import changed_meanwhile, unclear
 
 T0 = datetime(2026, 11, 23, tzinfo=UTC)
 WEB = PlacementKey("", "web")
@@ -39,6 +39,7 @@ NAMES = {
         ([OLD], ALL, [(NAMES["error"].format("placements/zoo.yaml:1"), OLD.path, [OBJECT, PLACEMENT])]),
         ([OLD], [BINDING, CLUSTER], []),
         ([HIDDEN], ALL, [(NAMES["warning"], "", ALL)]),
+        ([OLD, NEW], [BINDING], [(NAMES["error"].format("placements/shop.yaml:3"), NEW.path, [BINDING])]),
         (
             [OLD, NEW],
             [OBJECT, BINDING],
@@ -61,6 +62,29 @@ def test_removals_wait_for_each_place(
 def test_ten_errors_are_named() -> None:
     places = [replace(NEW, path=f"placements/{number:02}.yaml") for number in range(12)]
     assert [one.reason.error_in for one in unclear(places, ALL, ())] == [one.path for one in places[:10]]
+
+
+AGAIN = "{} has kept it, and commits that came since may take more of it than that was about"
+
+
+@pytest.mark.parametrize(
+    ("observed", "removals", "found"),
+    [
+        ("c", ALL, {"hold-new": ALL[1:]}),
+        ("later", ALL, {"hold-a": ALL[1:], "hold-b": ALL[1:]}),
+        (None, ALL, {"hold-a": ALL[1:], "hold-new": ALL[1:], "hold-b": ALL[1:]}),
+        ("later", [OBJECT], {}),
+        ("later", [replace(CLUSTER, cluster="c2"), CLUSTER], {"hold-a": [CLUSTER], "hold-b": [CLUSTER]}),
+    ],
+)
+def test_what_a_hold_kept_as_a_whole_is_judged_again_after_later_commits(
+    observed: str | None, removals: list[Removal], found: dict[str, list[Removal]]
+) -> None:
+    """Each hold that has ended by itself is a reason of its own; the commit that it is about came not since."""
+    commits = {"hold-a": "c", "hold-new": "later", "hold-b": "c"}
+    ended = [replace(hold("a"), name=name, commit=commit, removals=tuple(ALL)) for name, commit in commits.items()]
+    said = {one.reason: list(one.removals) for one in changed_meanwhile(ended, removals, observed)}
+    assert said == {HoldReason(rule=HoldRule.UNCLEAR_COMMIT, message=AGAIN.format(n)): one for n, one in found.items()}
 
 
 def hold(*errors: str) -> Hold:
@@ -88,3 +112,4 @@ def test_a_hold_goes_with_the_last_of_its_errors(errors: tuple[str, ...], faults
 def test_where_not_all_errors_are_listed_none_counts_as_corrected() -> None:
     many = [replace(NEW, line=number) for number in range(1001)]
     assert without_corrected({"hold-web-1": hold("a")}, many) == {"hold-web-1": hold("a")}
+    assert without_corrected({"hold-web-1": hold("a")}, many[1:]) == {}
