@@ -14,6 +14,7 @@ from gitfleet.api.faults import Severity
 from gitfleet.api.fleet import ApprovalPolicy, FleetConfig, MassDelete
 from gitfleet.api.holds import Hold, Removal, RemovalKind
 from gitfleet.api.objects import Manifest, Origin
+from gitfleet.api.placements import ResourceSelector
 from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
 from gitfleet.errors import GiveUp
@@ -44,7 +45,10 @@ from tests.works.builders import override, rule
 
 A, B, C = config_map("a"), config_map("b"), config_map("c")
 SHOPS = placed(SHOP, CLUSTERS, config_map("s", "shop"))
-BEFORE = replace(fleet(placed(WEB, CLUSTERS, A, B, C), SHOPS), observed_commit="c")
+WEBS = placed(WEB, CLUSTERS, A, B, C)
+BY_NAME = tuple(ResourceSelector(group="", version="v1", kind="ConfigMap", name=name) for name in "abc")
+WEBS = replace(WEBS, placement=replace(WEBS.placement, selectors=BY_NAME))
+BEFORE = replace(fleet(WEBS, SHOPS), observed_commit="c")
 FEW = FleetConfig(mass_delete=MassDelete(max_percent=1))
 Decide = Callable[[Kept], tuple[Decision, int, Kept]]
 
@@ -161,7 +165,7 @@ def test_what_overrides_newly_delete_is_asked_about_until_it_is_kept() -> None:
 def test_what_an_override_takes_besides_counts_once() -> None:
     """Another placement selects an object that leaves, but where an override takes it from that one."""
     both = placed(SHOP, CLUSTERS, config_map("s", "shop"), B)
-    given = inputs(before=replace(fleet(placed(WEB, CLUSTERS, A, B, C), both), observed_commit="c"))
+    given = inputs(before=replace(fleet(WEBS, both), observed_commit="c"))
     takes = override("gone", B, rule(delete=True), ns="web")
 
     def decide(kept: Kept) -> tuple[Decision, int, Kept]:
@@ -172,7 +176,7 @@ def test_what_an_override_takes_besides_counts_once() -> None:
         (one,) = decide_with_holds(given, deciding)[0].after.holds.values()
         assert one.objects == objects
     alone = placed(SHOP, CLUSTERS, config_map("s", "shop"), B, C)
-    given = inputs(before=replace(fleet(placed(WEB, CLUSTERS, A, B, C), alone), observed_commit="c"))
+    given = inputs(before=replace(fleet(WEBS, alone), observed_commit="c"))
     assert decide_with_holds(given, leaving(given, [], A))[0].after.holds == {}, "nothing is lost"
     assert ids(decide_with_holds(given, decide)[0].after.holds.values()) == [["b"]]
 
