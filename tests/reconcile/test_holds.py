@@ -5,16 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 from gitfleet.api.faults import Severity
 from gitfleet.api.fleet import ApprovalPolicy, FleetConfig, MassDelete
+from gitfleet.api.freeze_files import FREEZES, Freeze
+from gitfleet.api.freezes import FreezeScope
 from gitfleet.api.holds import Hold, Removal, RemovalKind
+from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import Manifest, Origin
-from gitfleet.api.placements import ResourceSelector
+from gitfleet.api.pins import Pin
+from gitfleet.api.placements import PlacementKey, ResourceSelector
+from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
 from gitfleet.errors import GiveUp
@@ -22,7 +27,7 @@ from gitfleet.model.approvals import ApprovalCommit, ApprovalFacts
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure, Subject, attempt
-from gitfleet.model.state import FleetState
+from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.reconcile.holds import decide_with_holds
 from gitfleet.removals import Kept
 from tests.reconcile.test_evictions import of
@@ -293,3 +298,59 @@ def test_an_approved_hold_stays_until_its_removal_could_be_decided(
     found, _ = decide_with_holds(given, lambda kept: (decision, 1, kept))
     assert ("h" in found.after.holds) is stays
     assert ("other" in found.after.holds) is bool(pending)
+
+
+OTHER = PlacementKey("", "other")
+UNTIL, SOON = NOW + timedelta(days=1), NOW + timedelta(hours=1)
+SCOPE = FreezeScope(placements=("web",), clusters=LabelSelector(match_labels={"region": "eu"}))
+SALE = Freeze(name="sale", owner="ann", reason="r", until=UNTIL, scope=SCOPE)
+FROZEN: dict[str, Any] = {FREEZES: {("Freeze", "sale"): SALE}}
+OF_SHOP: dict[str, Any] = {FREEZES: {("Freeze", "sale"): replace(SALE, scope=FreezeScope(placements=("shop",)))}}
+ELSEWHERE: dict[str, Any] = {
+    FREEZES: {("Freeze", "sale"): replace(SALE, scope=replace(SCOPE, clusters=LabelSelector({"region": "us"})))}
+}
+IS_PINNED = replace(WEBS, conditions=(condition("ClusterResourcePlacementPinned"),))
+PINS: dict[str, Any] = {"pins": {"p": Pin(name="p", placement=WEB, snapshot=0, digest="d")}}
+BAD = Quarantine(name="bad", placement=WEB, digest=WEBS.resource_snapshots[0].hash)
+
+
+@pytest.mark.parametrize(
+    ("web", "objects", "quarantines", "gone", "gate", "wakes"),
+    [
+        (WEBS, {}, {}, False, "", SOON),
+        (WEBS, FROZEN, {}, False, "and is not frozen by ", SOON),
+        (WEBS, OF_SHOP, {}, False, "", SOON),
+        (WEBS, ELSEWHERE, {}, False, "", SOON),
+        (IS_PINNED, PINS, {}, False, "and the Pin of web is not for it", SOON),
+        (IS_PINNED, {}, {}, False, "", SOON),
+        (IS_PINNED, {}, {}, True, "and the Pin of web is not for it", SOON),
+        (WEBS, {"quarantines": {"bad": BAD}}, {}, False, "and the Quarantine of web's newest content is not", SOON),
+        (WEBS, {}, {"bad": replace(BAD, run="go")}, False, "and the Quarantine of web's newest content is not", SOON),
+        (WEBS, {}, {}, False, "", None),
+        (WEBS, FROZEN, {}, False, "and is not frozen by ", UNTIL),
+    ],
+)
+def test_what_goes_out_of_a_gate_is_held_and_with_a_freeze_until_its_end(
+    web: PlacementRecord, objects: Any, quarantines: Any, gone: bool, gate: str, wakes: datetime | None
+) -> None:
+    """The next decision is at the end of the freeze, unless something is to be decided before."""
+    clusters = {name: replace(one, labels={"region": "eu"}) for name, one in BEFORE.clusters.items()}
+    placements = {**BEFORE.placements, WEB: web}
+    given = inputs(before=replace(BEFORE, clusters=clusters, placements=placements, quarantines=quarantines))
+    wanted = replace(given.desired, objects={**given.desired.objects, **objects}, holds_removals=gone)
+    given = replace(given, desired=wanted)
+
+    def decide(kept: Kept) -> tuple[Decision, int, Kept]:
+        decision, count, kept = leaving(given, [], B, C)(kept)
+        after = replace(decision.after, placements={**decision.after.placements, OTHER: placed(OTHER, CLUSTERS, A)})
+        at = SOON if wakes == SOON else None
+        return replace(decision, after=after, wake_at=at, waiting=("a run waits",)), count, kept
+
+    decision, _ = decide_with_holds(given, decide)
+    holds = decision.after.holds
+    assert ids(holds.values()) == ([["a"]] if gate else [])
+    assert all(gate in reason.message for one in holds.values() for reason in one.reasons)
+    assert decision.wake_at == wakes
+    first, *waits = decision.waiting
+    assert first == "a run waits" and len(waits) == ("frozen" in gate)
+    assert [one.partition(": frozen by ")[0] for one in waits] == [f"{n} waits for an approval" for n in holds if waits]

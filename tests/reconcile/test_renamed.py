@@ -23,7 +23,7 @@ from gitfleet.api.runs import RunRecord
 from gitfleet.api.staged import DisruptionBudget, Eviction, StagedRun
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.decisions import Inputs
-from gitfleet.model.desired import Desired
+from gitfleet.model.desired import NAMES_NO_PLACEMENT, Desired
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.reconcile.renamed import with_former_names, with_renamed
@@ -365,6 +365,33 @@ def test_a_run_or_an_eviction_of_the_new_name_waits_for_the_rename() -> None:
     assert [one.severity for one in unasked.faults] == [Severity.ERROR] * 2 and unasked.runs == {}
     ready = renamed(inputs(had, has, state, objects={**objects, "pins": {}})).desired
     assert [*ready.runs] == [one.key for one in runs] and ready.faults == ()
+
+
+def test_what_names_the_name_that_is_kept_for_now_names_a_placement_that_is_there() -> None:
+    """The errors that say otherwise go; those of what names another one, and other errors, stay."""
+    had = [ONE, place("old", "two", namespace="x"), TWO]
+    has = [place("new", "one"), place("late", "two", namespace="x"), TWO]
+    pins = {"p": PIN, "q": replace(PIN, name="q", placement=PlacementKey("x", "old"), origin=None)}
+    go = replace(GO, origin=Origin("runs/go.yaml", 5))
+    up = replace(go, key=NamespacedName("x", "up"), placement_name="old")
+    lost = replace(go, key=NamespacedName("", "lost"), placement_name="gone")
+    out = Eviction(name="out", placement_name="web", cluster_name="c1", origin=Origin("evictions/out.yaml", 2))
+    objects = {"pins": pins, "runs": {r.key: r for r in (go, up, lost)}, "evictions": {"out": out}, **override("web")}
+    nothing = [
+        Fault(path, 1, name, "", f"{NAMES_NO_PLACEMENT} x")
+        for path, name in (
+            ("pins/p.yaml", "Pin/p"),
+            ("overrides/front.yaml", "ClusterResourceOverride/front"),
+            ("runs/go.yaml", "ClusterStagedUpdateRun/go"),
+            ("runs/go.yaml", "StagedUpdateRun/x/up"),
+            ("evictions/out.yaml", "ClusterResourcePlacementEviction/out"),
+        )
+    ]
+    stay = [replace(nothing[2], object="ClusterStagedUpdateRun/lost"), replace(nothing[3], message="is wrong")]
+    found = renamed(inputs(had, has, objects=objects, faults=(*nothing, *stay))).desired
+    late = [one for one in found.faults if one.field == "metadata.name"]
+    assert [one.object for one in late] == ["ClusterResourcePlacement/new", "ResourcePlacement/x/late"]
+    assert sorted(found.faults) == sorted((*late, *stay))
 
 
 def test_one_keeps_its_old_name_while_another_one_gets_its_new_one() -> None:
