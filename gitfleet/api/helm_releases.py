@@ -11,12 +11,13 @@ from typing import Annotated, Any, Final
 from gitfleet.api.annotations import At, Check
 from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.layout import document
-from gitfleet.api.values import NamespaceName, NonEmpty, is_dns_subdomain, whole
+from gitfleet.api.values import DNS_SUBDOMAIN, NamespaceName, NonEmpty, is_dns_subdomain, whole
 
 HELM_RELEASE_FILE: Final = "gitfleet-helm.yaml"
 """The name of the file, in a folder below `resources/`."""
 _LONGEST_NAME: Final = 53
 """helm pkg/chart/v2/util/validate_name.go."""
+_NAME: Final = {"pattern": whole(DNS_SUBDOMAIN), "maxLength": _LONGEST_NAME}
 _VERSION: Final = r"v?1\.[0-9]{1,3}(?:\.[0-9]{1,3})?"
 _API: Final = r"[A-Za-z0-9.-]+(?:/[A-Za-z0-9.-]+){0,2}"
 
@@ -50,7 +51,7 @@ class HelmRelease:
     apiVersions: APIs that the chart is told the clusters have, such as monitoring.coreos.com/v1
     """
 
-    name: Annotated[str, Check(_name_break, {"maxLength": _LONGEST_NAME}), At("metadata", "name")]
+    name: Annotated[str, Check(_name_break, _NAME), At("metadata", "name")]
     namespace: Annotated[NamespaceName, At("metadata", "namespace")]
     chart: NonEmpty = "."
     values_files: tuple[NonEmpty, ...] = ()

@@ -21,8 +21,8 @@ from gitfleet.formats.times import SCHEMA as TIME_SCHEMA
 from gitfleet.formats.times import read_time, time_text
 
 _DNS_LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN: Final = rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*"
-_DNS_SUBDOMAIN: Final = re.compile(_SUBDOMAIN)
+DNS_SUBDOMAIN: Final = rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*"
+_DNS_SUBDOMAIN: Final = re.compile(DNS_SUBDOMAIN)
 _NAMESPACE: Final = re.compile(_DNS_LABEL)
 _KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
 _NAME_PART: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
@@ -118,15 +118,15 @@ _LABEL_KEY: Final = "is not a valid label key; use letters, digits and -_. with 
 _LABEL_TEXT: Final = "is not a valid label value; use at most 63 letters, digits and -_."
 
 _IS_LABEL_VALUE: Final = _unless(is_label_value, _LABEL_TEXT, _LABEL_VALUE.pattern)
-QUALIFIED_NAME: Final = rf"(?![^/]{{254}})(?:{_SUBDOMAIN}/)?{_NAME_PART.pattern}"
+QUALIFIED_NAME: Final = rf"(?![^/]{{254}})(?:{DNS_SUBDOMAIN}/)?{_NAME_PART.pattern}"
 """`is_qualified_name` as a pattern."""
 PROPERTY_NAME: Final = rf"{_PROPERTY_PART.pattern}(?:/{_PROPERTY_PART.pattern})*"
 """`is_property_name` as a pattern, without its length."""
-ObjectName = Annotated[str, _unless(is_dns_subdomain, _OBJECT_NAME, _SUBDOMAIN, 253)]
-ShortName = Annotated[str, _unless(lambda text: is_dns_subdomain(text, 63), _SHORT_NAME, _SUBDOMAIN, 63)]
+ObjectName = Annotated[str, _unless(is_dns_subdomain, _OBJECT_NAME, DNS_SUBDOMAIN, 253)]
+ShortName = Annotated[str, _unless(lambda text: is_dns_subdomain(text, 63), _SHORT_NAME, DNS_SUBDOMAIN, 63)]
 NamespaceName = Annotated[str, _unless(is_namespace_name, _NAMESPACE_NAME, _DNS_LABEL, 63)]
 ApiGroup = Annotated[
-    str, _unless(lambda text: not text or is_dns_subdomain(text), _API_GROUP, rf"(?:{_SUBDOMAIN})?", 253)
+    str, _unless(lambda text: not text or is_dns_subdomain(text), _API_GROUP, rf"(?:{DNS_SUBDOMAIN})?", 253)
 ]
 KindName = Annotated[str, _unless(is_kind_name, _KIND_NAME, _KIND.pattern)]
 _POINTER: Final = r"(?!/(?:apiVersion|kind|metadata(?:/(?:name|uid|managedFields).*)?)$)(?:/(?:[^~/]|~[01])+)+"

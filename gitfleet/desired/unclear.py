@@ -8,7 +8,7 @@ Source: invariant 2 (a fault takes nothing away from a cluster), decision D31.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -50,25 +50,26 @@ class CommitRead:
         return identity[:2] == (PLACEMENT_GROUP, key.kind) and key not in self.request.accepted.placements
 
 
-def unclear_places(read: CommitRead, faults: Iterable[Fault]) -> tuple[Fault, ...]:
+def unclear_places(read: CommitRead, faults: Sequence[Fault]) -> tuple[Fault, ...]:
     """One fault for each file, by path: an error that is new, stands in a file that changed, or is all that there ever
     was of a placement or cluster; each error, where another one is corrected; a warning where such a file is out of
     sight now."""
     found = {fault.path: fault for fault in sorted(_brought(read, faults), reverse=True)}
-    return tuple(found[path] for path in sorted(found)) + tuple(_out_of_sight(read))
+    return tuple(found[path] for path in sorted(found)) + tuple(_out_of_sight(read, faults))
 
 
-def _brought(read: CommitRead, faults: Iterable[Fault]) -> Iterator[Fault]:
-    errors = [fault for fault in faults if is_error(fault)]
-    changed, before = read.request.changed, {_said(fault) for fault in read.request.accepted.faults if is_error(fault)}
-    # With an error goes what it kept back, so that an edit may take effect now which came with any of the others.
-    is_corrected = not before <= {_said(fault) for fault in errors}
+def _brought(read: CommitRead, faults: Sequence[Fault]) -> Iterator[Fault]:
+    changed, before, is_corrected = (
+        read.request.changed,
+        _errors(read.request.accepted.faults),
+        _is_corrected(read, faults),
+    )
     never = {
         (one.origin.path, one.label)
         for one in read.errors.refused
         if not is_payload_path(one.origin.path) and read.recovery.known(one.identity) is None
     }
-    for fault in errors:
+    for fault in filter(is_error, faults):
         if fault.path.partition("/")[0] in _SAYS_NOTHING_OF_OBJECTS:
             continue
         is_new = is_corrected or changed is None or fault.path in changed or _said(fault) not in before
@@ -76,11 +77,21 @@ def _brought(read: CommitRead, faults: Iterable[Fault]) -> Iterator[Fault]:
             yield fault
 
 
+def _is_corrected(read: CommitRead, faults: Iterable[Fault]) -> bool:
+    """Whether an error is gone. With it goes what it kept back, so that an edit may take effect now which came with any
+    of the others."""
+    return not _errors(read.request.accepted.faults) <= _errors(faults)
+
+
+def _errors(faults: Iterable[Fault]) -> set[tuple[str, str, str, str]]:
+    return {_said(fault) for fault in faults if is_error(fault)}
+
+
 def _said(fault: Fault) -> tuple[str, str, str, str]:
     return fault.path, fault.object, fault.field, fault.message
 
 
-def _out_of_sight(read: CommitRead) -> Iterator[Fault]:
+def _out_of_sight(read: CommitRead, faults: Sequence[Fault]) -> Iterator[Fault]:
     """Files that had an error, or a placement that was not in force yet, and are not read any more or say nothing."""
     waiting = {path for path in read.request.before if any(map(read.is_unknown, read.recovery.named_in(path)))}
     moved = {
@@ -94,7 +105,7 @@ def _out_of_sight(read: CommitRead) -> Iterator[Fault]:
             continue
         if path in read.request.files or (was is not None and was.blob in moved):
             yield Fault(path, 1, "", "", "is not read any more, or says nothing any more", Severity.WARNING)
-    for path in sorted(read.request.changed or ()):
+    for path in sorted(read.request.files if _is_corrected(read, faults) else read.request.changed or ()):
         if path in read.request.files and path not in read.readings and _is_misnamed(path):
             yield Fault(path, 1, "", "", "is not read, by its name", Severity.WARNING)
 

@@ -16,8 +16,6 @@ _MOST_NAMED: Final = 10
 """So many errors of one commit are named as reasons."""
 _BY_NAME: Final = (RemovalKind.OBJECT, RemovalKind.PLACEMENT)
 """What a placement with an error may be meant to have."""
-_AS_A_WHOLE: Final = (RemovalKind.PLACEMENT, RemovalKind.CLUSTER, RemovalKind.BINDING)
-"""What goes of them later is no removal of its own."""
 
 
 def unclear(places: Sequence[Fault], removals: Sequence[Removal], known: Collection[Fault]) -> Iterator[Finding]:
@@ -41,13 +39,12 @@ def unclear(places: Sequence[Fault], removals: Sequence[Removal], known: Collect
 
 
 def changed_meanwhile(ended: Iterable[Hold], removals: Sequence[Removal], observed: str | None) -> Iterator[Finding]:
-    """A finding for each hold that has ended by itself after commits that came while it was there: what they took of a
-    placement or cluster that it kept as a whole was judged by nobody. `observed` is the commit that was reconciled
-    last."""
+    """A finding for each hold that has ended by itself after commits that came while it was there: what they changed of
+    what it kept was judged by nobody. `observed` is the commit that was reconciled last."""
     for hold in ended:
         ids = {removal.id for removal in hold.removals} if hold.commit != observed else ()
-        if waiting := tuple(one for one in removals if one.id in ids and one.kind in _AS_A_WHOLE):
-            message = f"{hold.name} has kept it, and commits that came since may take more of it than that was about"
+        if waiting := tuple(one for one in removals if one.id in ids):
+            message = f"{hold.name} has kept it, and commits that came since may have changed what goes"
             yield Finding(HoldReason(rule=HoldRule.UNCLEAR_COMMIT, message=message), waiting)
 
 

@@ -469,7 +469,7 @@ def test_a_cluster_waits_for_new_errors_alone_and_what_a_pin_takes_for_none() ->
 
 def test_what_an_ended_hold_kept_is_judged_again_after_later_commits() -> None:
     known = hold("h", [of_binding("c1")], "why")
-    message = "h has kept it, and commits that came since may take more of it than that was about"
+    message = "h has kept it, and commits that came since may have changed what goes"
     for observed, left, said in (
         ("d", (), [([f"UnclearCommit: {message}"], OF_C1)]),
         ("d", (known,), []),

@@ -336,3 +336,18 @@ def test_a_selector_that_was_dropped_beside_an_error_goes_with_the_correction() 
     world.write({"resources/bad.yaml": None})
     world.settle()
     assert (world.state().holds, world.live("c1", "Deployment", "app", "x")) == ({}, None)
+
+
+def test_a_rejection_that_is_taken_away_lets_nothing_go() -> None:
+    world = placed(placing("web", "web"))
+    with world.nothing_deleted():
+        world.write({APP: None, at("other"): wrong(beside())})
+        world.settle()
+        rejection = answer(only_hold(world), approved=False)
+        world.write(rejection)
+        world.settle()
+        world.commit(beside())
+        world.settle()
+        world.write(dict.fromkeys(rejection))
+        world.settle()
+        assert only_hold(world).answer is None
