@@ -59,11 +59,8 @@ def unclear_places(read: CommitRead, faults: Sequence[Fault]) -> tuple[Fault, ..
 
 
 def _brought(read: CommitRead, faults: Sequence[Fault]) -> Iterator[Fault]:
-    changed, before, is_corrected = (
-        read.request.changed,
-        _errors(read.request.accepted.faults),
-        _is_corrected(read, faults),
-    )
+    changed, before = read.request.changed, _errors(read.request.accepted.faults)
+    is_corrected = _is_corrected(read, faults)
     never = {
         (one.origin.path, one.label)
         for one in read.errors.refused

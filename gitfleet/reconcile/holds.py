@@ -45,17 +45,20 @@ def decide_with_holds(
     holds = gates.without_ended(removals.without_corrected(answered, wanted.faults), before)
     approved = {removal.id for hold in holds.values() if hold.answer is Status.TRUE for removal in hold.removals}
     held, every = removals.pending(holds.values()), tuple(holds.values())
-    known = partial(removals.JudgeRequest, desired=wanted, before=before, holds=every, gates=gates)
+    ended = tuple(hold for name, hold in before.holds.items() if name not in holds)
+    known = partial(removals.JudgeRequest, desired=wanted, before=before, holds=every, ended=ended, gates=gates)
     fresh: dict[str, Hold] = {}
     while True:
         decision, memo, kept = decide(removals.Kept.of(held, wanted.payload))
-        begun = removals.going(before, decision.after) + tuple(r for r in decision.deletions if not kept.asks_for(r))
+        overridden, failures = works.deleted_on(decision.after, decision.overrides), Failures(decision.failures)
+        every_deleted = (*decision.deletions, *removals.deleted_still(ended, decision.after, overridden))
+        deleted = {removal.id: removal for removal in every_deleted if not kept.asks_for(removal)}.values()
+        begun = (*removals.going(before, decision.after), *deleted)
         evicted = rollout.evicted_since(before.evictions, decision.after.evictions)  # a person asked for it
         new = tuple(r for r in begun if r.id not in approved and not _is_evicted(r, evicted))
         if lost := {removal.id for removal in held}.intersection(removal.id for removal in new):
             raise GiveUp(f"the removal of {min(lost)} is held and would happen all the same")
         asked = tuple(removal for removal in held if kept.asks_for(removal))
-        overridden, failures = works.deleted_on(decision.after, decision.overrides), Failures(decision.failures)
         request = known(after=decision.after, new=new, held=asked, overridden=overridden, failures=failures)
         groups = removals.judge(request) if new else ()
         if not groups:

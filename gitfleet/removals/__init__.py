@@ -9,6 +9,7 @@
     answered            the holds with their answers
     remaining           the holds that are still asked for
     without_corrected   the holds without those that waited for errors which are corrected
+    deleted_still       what overrides delete of that which such holds have kept
     new_holds           the holds of this commit
     taken_over          what is held and takes nothing away any more
     as_of_now           the holds with the counts and causes of what they hold now
@@ -27,7 +28,7 @@ from gitfleet.removals.going import going
 from gitfleet.removals.holds import as_of_now, fields_of, new_holds, taken_over, with_lines
 from gitfleet.removals.judging import HeldBack, JudgeRequest, judge
 from gitfleet.removals.kept import Kept, still_wanted
-from gitfleet.removals.unclear import without_corrected
+from gitfleet.removals.unclear import deleted_still, without_corrected
 
 __all__ = [
     "Gates",
@@ -37,6 +38,7 @@ __all__ = [
     "answered",
     "as_of_now",
     "asked",
+    "deleted_still",
     "fields_of",
     "going",
     "judge",

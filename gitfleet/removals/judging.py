@@ -29,7 +29,7 @@ MOST_REASONS: Final = 20
 class JudgeRequest:
     """A decision on `desired`, from `before` to `after`; the removals that it would begin, and those that are held
     already; what overrides delete of placements, and what stops them. `holds` are the earlier ones with their
-    answers."""
+    answers, `ended` those that ended by themselves."""
 
     desired: Desired
     before: FleetState
@@ -37,6 +37,7 @@ class JudgeRequest:
     new: tuple[Removal, ...]
     held: tuple[Removal, ...] = ()
     holds: tuple[Hold, ...] = ()
+    ended: tuple[Hold, ...] = ()
     overridden: Overridden
     gates: Gates = Gates()
     failures: Failures = field(default_factory=Failures)
@@ -69,10 +70,8 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
     known = {removal.id for finding in found for removal in finding.removals}
     rest = [removal for removal, cells in asked.new.items() if cells and removal.id not in known]
     rest = [one for one in rest if one.kind is not RemovalKind.STRATEGY and not causes.is_pinned(one)]
-    left = {hold.name for hold in request.holds}
-    ended = (hold for name, hold in request.before.holds.items() if name not in left)
     found += unclear(request.desired.unclear, rest, request.before.faults)
-    found += changed_meanwhile(ended, rest, request.before.observed_commit)
+    found += changed_meanwhile(request.ended, rest, request.before.observed_commit)
     return tuple(_held_back(group, causes) for group in _joined(found))
 
 

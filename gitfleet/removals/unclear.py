@@ -10,6 +10,8 @@ from typing import Final
 
 from gitfleet.api.faults import MOST_IN_ALL, Fault, is_error
 from gitfleet.api.holds import Hold, HoldReason, HoldRule, Removal, RemovalKind
+from gitfleet.model.state import FleetState
+from gitfleet.removals.placed import Overridden
 from gitfleet.removals.shares import Finding
 
 _MOST_NAMED: Final = 10
@@ -21,7 +23,8 @@ _BY_NAME: Final = (RemovalKind.OBJECT, RemovalKind.PLACEMENT)
 def unclear(places: Sequence[Fault], removals: Sequence[Removal], known: Collection[Fault]) -> Iterator[Finding]:
     """A finding for each place of a commit that may say that something stays: objects and placements wait for each,
     clusters and what overrides delete only for places that are not `known` from an earlier commit."""
-    for place in places[:_MOST_NAMED]:
+    new_first = sorted(places, key=known.__contains__)
+    for place in new_first[:_MOST_NAMED]:
         waiting = tuple(removal for removal in removals if removal.kind in _BY_NAME or place not in known)
         if not waiting:
             continue
@@ -46,6 +49,17 @@ def changed_meanwhile(ended: Iterable[Hold], removals: Sequence[Removal], observ
         if waiting := tuple(one for one in removals if one.id in ids):
             message = f"{hold.name} has kept it, and commits that came since may have changed what goes"
             yield Finding(HoldReason(rule=HoldRule.UNCLEAR_COMMIT, message=message), waiting)
+
+
+def deleted_still(ended: Iterable[Hold], after: FleetState, overridden: Overridden) -> Iterator[Removal]:
+    """What overrides delete of that which holds kept that have ended by themselves: it is new to nobody else, since the
+    overrides are in force."""
+    for removal in (removal for hold in ended for removal in hold.removals):
+        key, gone = removal.placement, removal.object
+        if removal.kind is not RemovalKind.OVERRIDDEN or key is None or key not in after.placements or gone is None:
+            continue
+        if gone.identity in overridden(key, removal.cluster):
+            yield removal
 
 
 def without_corrected(holds: Mapping[str, Hold], faults: Sequence[Fault]) -> dict[str, Hold]:

@@ -68,7 +68,9 @@ def judged(
 ) -> Said:
     """What waits together: the reasons, and of each removal the text of its cause and the reasons it waits for."""
     begun = going(before, after) if new is None else tuple(new)
-    request = asked(desired=Desired(commit="d", **wanted), before=before, after=after, new=begun, holds=holds)
+    ended = tuple(hold for name, hold in before.holds.items() if name not in {hold.name for hold in holds})
+    desired = Desired(commit="d", **wanted)
+    request = asked(desired=desired, before=before, after=after, new=begun, holds=holds, ended=ended)
     groups = judge(request)
     assert not request.failures.found
     return [

@@ -44,8 +44,8 @@ NAMES = {
             [OLD, NEW],
             [OBJECT, BINDING],
             [
-                (NAMES["error"].format("placements/zoo.yaml:1"), OLD.path, [OBJECT]),
                 (NAMES["error"].format("placements/shop.yaml:3"), NEW.path, [OBJECT, BINDING]),
+                (NAMES["error"].format("placements/zoo.yaml:1"), OLD.path, [OBJECT]),
             ],
         ),
     ],
@@ -62,6 +62,8 @@ def test_removals_wait_for_each_place(
 def test_ten_errors_are_named() -> None:
     places = [replace(NEW, path=f"placements/{number:02}.yaml") for number in range(12)]
     assert [one.reason.error_in for one in unclear(places, ALL, ())] == [one.path for one in places[:10]]
+    named = [places[index].path for index in (*range(2, 12), 0)][:10]
+    assert [one.reason.error_in for one in unclear(places, ALL, places[:2])] == named
 
 
 AGAIN = "{} has kept it, and commits that came since may have changed what goes"

@@ -16,6 +16,7 @@ from tests.builders import to_yaml
 from tests.scenarios.staged_world import QUICK, members
 from tests.scenarios.test_faulty_renames import placing
 from tests.scenarios.test_holds import answer, only_hold
+from tests.scenarios.test_holds_overrides import LABEL, of_objects, rule
 from tests.scenarios.world import World
 
 NAMESPACES = ("web", "x", "n1", "n2", "n3", "n4")
@@ -351,3 +352,25 @@ def test_a_rejection_that_is_taken_away_lets_nothing_go() -> None:
         world.write(dict.fromkeys(rejection))
         world.settle()
         assert only_hold(world).answer is None
+
+
+@pytest.mark.parametrize("between", [False, True])
+def test_an_override_that_is_taken_back_with_an_error_deletes_nothing(between: bool) -> None:
+    gone = of_objects(rule())
+    world = placed(placing("web", "web"), more=(builders.config_map("web", "settings"),))
+    at_drop = builders.path_of(gone)
+    with world.nothing_deleted():
+        world.write({at_drop: to_yaml(gone), at("other"): wrong(beside())})
+        world.settle()
+        assert {reason.rule for reason in only_hold(world).reasons} == {HoldRule.UNCLEAR_COMMIT}
+        back = {at_drop: to_yaml(of_objects(rule(patch=LABEL))).replace("spec:\n", NOPE)}
+        world.write(back)
+        world.settle()
+        if between:
+            world.write({"docs/a.md": "text"})
+            world.settle()
+        world.commit(beside())
+        world.settle()
+        world.write({at_drop: to_yaml(of_objects(rule(patch=LABEL)))})
+        world.settle()
+    assert (world.state().holds, world.state().faults) == ({}, ())
