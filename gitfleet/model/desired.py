@@ -60,10 +60,11 @@ class Vanished:
 @dataclass(frozen=True, slots=True)
 class Misread:
     """A placement that has an error in the file at `path`, with the selectors alone that can still be read of it; None
-    where nobody can say what it selects."""
+    where nobody can say what it selects. `objects` may be selected besides, and have an error themselves."""
 
     path: str
     placement: Placement | None
+    objects: frozenset[Identity] = frozenset()
 
 
 class _Listed(Generic[K, V]):

@@ -50,7 +50,7 @@ def misread_selections(shared: Shared, failures: Failures) -> dict[PlacementKey,
             if record.placement.deleting is None:
                 written = _identities(shared.payload.objects.values()) if written is None else written
                 objects &= written
-        if objects:
+        if objects := objects | misread.objects:
             found[key] = MisreadObjects(misread.path, objects)
     return found
 

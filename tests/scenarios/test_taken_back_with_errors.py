@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from tests import builders
-from tests.scenarios.staged_world import EXTERNAL
+from tests.scenarios.staged_world import EXTERNAL, QUICK, members, one_stage
 from tests.scenarios.test_faulty_renames import said_of
+from tests.scenarios.test_holds import answer, only_hold
 from tests.scenarios.test_taken_over import ALL, FEW, MORE, NAMES, ONE, begun, has_all, owners, placing
 from tests.scenarios.world import World
 
@@ -142,3 +143,97 @@ def test_an_external_placement_that_is_taken_back_with_an_error_keeps_what_it_ha
         world.write({WEB: SPOILT["field"](builders.to_yaml(placing("web", EXTERNAL, *NAMES)))})
         world.settle()
     assert world.state().placements
+
+
+BY_LABEL = {"group": "", "version": "v1", "kind": "Namespace", "labelSelector": {"matchLabels": {"g": "a"}}}
+X, X_APP = builders.namespace("x", labels={"g": "a"}), builders.deployment("x", "web")
+AT_X, AT_APP = builders.path_of(X), builders.path_of(X_APP)
+TEXT, APP_TEXT = builders.to_yaml(X), builders.to_yaml(X_APP)
+AS_ENVELOPE = {"kubernetes-fleet.io/envelope-configmap": "true"}
+INNER = builders.to_yaml(builders.config_map("web", "inner", {"key": "1"}))
+ENVELOPE = builders.config_map("web", "env", {"a": INNER}, annotations=AS_ENVELOPE)
+EMPTY, AT_ENVELOPE = builders.config_map("web", "env", annotations=AS_ENVELOPE), builders.path_of(ENVELOPE)
+ENVELOPE_TEXT = builders.to_yaml(ENVELOPE)
+Files = dict[str, str | None]
+NO_X: Files = {AT_X: None, AT_APP: None}
+BACK: dict[str, tuple[Files, Files]] = {
+    "a label": ({AT_X: TEXT.replace("g: a", "g: b")}, {AT_X: TEXT.replace("g: a", "g: [a]")}),
+    "a Namespace": (NO_X, {AT_X: TEXT.replace("g: a", "g: [a]"), AT_APP: APP_TEXT}),
+    "a Namespace elsewhere": (NO_X, {"resources/y.yaml": TEXT.replace("g: a", "g: [a]")}),
+    "a file that cannot be read": (NO_X, {"resources/y.yaml": f"{TEXT}\n : : ["}),
+    "a kind": (NO_X, {AT_X: TEXT.replace("kind: Namespace", "kind: Namespce")}),
+    "a name": (NO_X, {AT_X: TEXT.replace("name: x", "name: [x]")}),
+    "an object": ({AT_APP: None}, {AT_APP: APP_TEXT.replace("spec:", "spec: []\nspc:", 1)}),
+    "an entry of an envelope": (
+        {AT_ENVELOPE: builders.to_yaml(EMPTY)},
+        {AT_ENVELOPE: ENVELOPE_TEXT.replace("key: '1'", "key: [")},
+    ),
+}
+
+
+def waiting(strategy: dict[str, Any], removal: Files) -> World:
+    """What the newest content of `web` lost is on clusters still: the run that takes it away has not come, or the
+    rolling update has reached one of them."""
+    web = builders.placement("web", selectors=[builders.select_namespace("web"), BY_LABEL], strategy=strategy)
+    world = World(rules=(QUICK,))
+    objects = [builders.namespace("web"), builders.deployment("web", "web"), ENVELOPE, X, X_APP]
+    config = builders.fleet_config(massDelete={"maxPercent": 100})
+    world.commit(config, *members(*FEW), *objects, web, one_stage())
+    world.settle()
+    go_out(world, "on-web")
+    assert placed(world) == len(FEW) * 5
+    world.write(removal)
+    world.reconcile()
+    if world.state().holds:
+        world.write(answer(only_hold(world)))
+        world.reconcile()
+    while strategy is ONE and placed(world) == len(FEW) * 5:
+        world.advance(seconds=1)
+        world.reconcile()
+    return world
+
+
+def placed(world: World) -> int:
+    return sum(map(len, world.state().inventory.values()))
+
+
+def go_out(world: World, name: str) -> None:
+    world.commit(builders.staged_run(name, placement="web", strategy="all"))
+    world.settle()
+
+
+@pytest.mark.parametrize("back", BACK)
+@pytest.mark.parametrize("strategy", [EXTERNAL, ONE], ids=["External", "RollingUpdate"])
+def test_what_an_object_with_an_error_may_be_is_deleted_no_more(strategy: dict[str, Any], back: str) -> None:
+    removal, files = BACK[back]
+    world = waiting(strategy, removal)
+    with world.nothing_deleted():
+        world.write(files)
+        world.settle()
+        world.restart()
+        go_out(world, "with-error")
+        result = world.reconcile()
+        assert result is not None and result.settled
+        assert world.state().faults and next(iter(files)) in " ".join(result.asks)
+        world.write({**dict.fromkeys(files), AT_X: TEXT, AT_APP: APP_TEXT, AT_ENVELOPE: ENVELOPE_TEXT})
+        world.settle()
+        go_out(world, "corrected")
+    assert (world.state().holds, world.state().faults) == ({}, ())
+    assert placed(world) == len(FEW) * 5
+
+
+ELSEWHERE: dict[str, Files] = {
+    "another object of its name": {"resources/y.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: []\n"},
+    "a file that does not name it": {"resources/y.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: y}\n : : ["},
+    "a placement of something else": {SHOP: SPOILT["field"](builders.to_yaml(placing("shop", ONE, MORE[0])))},
+}
+
+
+@pytest.mark.parametrize("files", ELSEWHERE.values(), ids=ELSEWHERE)
+@pytest.mark.parametrize("strategy", [EXTERNAL, ONE], ids=["External", "RollingUpdate"])
+def test_an_error_in_what_is_something_else_stops_no_removal(strategy: dict[str, Any], files: Files) -> None:
+    world = waiting(strategy, NO_X)
+    world.write(files)
+    world.settle()
+    go_out(world, "with-error")
+    assert world.state().faults and not any(world.live(name, "Namespace", "x") for name in FEW)
