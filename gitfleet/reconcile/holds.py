@@ -18,6 +18,7 @@ from gitfleet.api.faults import Fault
 from gitfleet.api.holds import Hold, Removal, RemovalKind
 from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import GiveUp
+from gitfleet.model.approvals import Verdict
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.reconcile.pins import pins_of
@@ -36,12 +37,8 @@ def decide_with_holds(
     something goes in spite of that, so that nothing is done.
     """
     before, wanted = inputs.before, inputs.desired
-    policy, facts = wanted.config.approvals, inputs.approvals
-    verdicts = {
-        name: approvals.judge(asked, approvals.given(asked, wanted.approvals_by_request), facts, policy, inputs.now)
-        for name, asked in ((name, removals.asked(hold)) for name, hold in before.holds.items())
-    }
-    gates, answered = _gates(inputs), removals.answered(before.holds, verdicts)
+    gates, verdicts = _gates(inputs), _verdicts(inputs)
+    answered = removals.answered(before.holds, verdicts)
     holds = gates.without_ended(removals.without_corrected(answered, wanted.faults), before)
     approved = {removal.id for hold in holds.values() if hold.answer is Status.TRUE for removal in hold.removals}
     held, every = removals.pending(holds.values()), tuple(holds.values())
@@ -59,18 +56,38 @@ def decide_with_holds(
         if lost := {removal.id for removal in held}.intersection(removal.id for removal in new):
             raise GiveUp(f"the removal of {min(lost)} is held and would happen all the same")
         asked = tuple(removal for removal in held if kept.asks_for(removal))
-        request = known(after=decision.after, new=new, held=asked, overridden=overridden, failures=failures)
-        groups = removals.judge(request) if new else ()
+        waiting = _waiting(decision, approved.union(removal.id for removal in held))
+        request = known(
+            after=decision.after, new=new, waiting=waiting, held=asked, overridden=overridden, failures=failures
+        )
+        groups = removals.judge(request) if new or waiting else ()
         if not groups:
             break
         fresh |= removals.new_holds(groups, wanted.commit, before.observed_commit or "", inputs.now)
         held = (*held, *(removal for group in groups for removal in group.removals))
-    late = _undecided(holds.values(), kept, failures)
+    late = (*_undecided(holds.values(), kept, failures), *removals.waiting_for_pins(decision.after))
     taken = removals.taken_over(before.holds, before, decision.after, overridden)
     left = removals.remaining(holds, before.holds, kept, late, taken)
     uncounted = [fault for name in left for fault in verdicts[name].faults if verdicts[name].answer is None]
     now = removals.as_of_now({**left, **fresh}, wanted, before, decision.after, overridden)
     return _until_freezes_end(_with_holds(replace(decision, failures=failures.found), now, uncounted), gates), memo
+
+
+def _verdicts(inputs: Inputs) -> dict[str, Verdict]:
+    """What the watched branch says about each hold."""
+    wanted, policy, facts = inputs.desired, inputs.desired.config.approvals, inputs.approvals
+    return {
+        name: approvals.judge(asked, approvals.given(asked, wanted.approvals_by_request), facts, policy, inputs.now)
+        for name, asked in ((name, removals.asked(hold)) for name, hold in inputs.before.holds.items())
+    }
+
+
+def _waiting(decision: Decision, known: Container[str]) -> tuple[Removal, ...]:
+    """What waits for the end of a Pin and is not `known`, where a commit is decided for the first time."""
+    inputs = decision.inputs
+    if inputs.desired.commit == inputs.before.observed_commit:
+        return ()
+    return tuple(one for one in removals.waiting_for_pins(decision.after) if one.id not in known)
 
 
 def _gates(inputs: Inputs) -> removals.Gates:

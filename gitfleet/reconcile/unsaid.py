@@ -28,7 +28,9 @@ def unsaid_selections(
         scheduled = record.scheduled
         unusable = scheduled is not None and scheduled.reason == Reason.INVALID_RESOURCE_SELECTORS
         if placement is not None and (record.pinned is not None or unusable or subject in failures):
-            found[key] = failures.contain(subject, frozenset(), _selected, placement, shared.payload)
+            latest = record.latest_resources
+            unread = {one.key.identity for one in latest.documents if shared.payload.holds(one.key)} if latest else ()
+            found[key] = failures.contain(subject, frozenset(), _selected, placement, shared.payload).union(unread)
         if (late := shared.inputs.waiting.get(key)) is not None:
             more = failures.contain(subject, frozenset[Identity](), _selected, late, shared.payload)
             found[key] = found.get(key, frozenset()) | more

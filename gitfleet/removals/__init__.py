@@ -1,6 +1,7 @@
 """removals: what one commit takes away is compared with what is placed, and held where it may be an accident.
 
     going               what a decision takes away that nothing took away before
+    waiting_for_pins    what it takes away once a Pin has ended
     judge               which of these must wait for a person's approval, and why
     Gates               what stops placements, and counts for nothing where others take over what they have
     Kept                the same removals by what must be kept for them
@@ -24,7 +25,7 @@ Source: decisions D25, D31 and D33.
 
 from gitfleet.removals.answers import answered, asked, pending, remaining
 from gitfleet.removals.gated import Gates
-from gitfleet.removals.going import going
+from gitfleet.removals.going import going, waiting_for_pins
 from gitfleet.removals.holds import as_of_now, fields_of, new_holds, taken_over, with_lines
 from gitfleet.removals.judging import HeldBack, JudgeRequest, judge
 from gitfleet.removals.kept import Kept, still_wanted
@@ -47,6 +48,7 @@ __all__ = [
     "remaining",
     "still_wanted",
     "taken_over",
+    "waiting_for_pins",
     "with_lines",
     "without_corrected",
 ]

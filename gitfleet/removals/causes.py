@@ -17,6 +17,7 @@ from gitfleet.formats.kinds import BUILT_IN_KINDS
 from gitfleet.formats.renames import Renames
 from gitfleet.model.desired import Desired, Vanished
 from gitfleet.model.state import FleetState
+from gitfleet.model.successors import Successors
 from gitfleet.removals.selected import label_edit, matches
 
 NAMESPACE_KIND: Final = ("", "Namespace")
@@ -29,7 +30,7 @@ class Causes:
     """The causes of what a commit removes; `written` are all objects of the payload, `had` those that the placements
     have, by placement and object, and `places` the files of these. `envelopes` are the envelopes of those that an
     envelope carried, `carried` what these carry now, and `fresh` what of it no envelope carried before. `pins` are
-    those in force, by placement, `selectors` those that each placement had."""
+    those in force, by placement, and `pinned` the content that they keep, `selectors` those that each placement had."""
 
     desired: Desired
     written: Mapping[Identity, Manifest]
@@ -39,6 +40,7 @@ class Causes:
     carried: Mapping[Identity, frozenset[Identity]]
     fresh: Mapping[Identity, Renames]
     pins: Mapping[PlacementKey, Pin]
+    pinned: Mapping[PlacementKey, frozenset[Identity]]
     selectors: Mapping[PlacementKey, tuple[ResourceSelector, ...]]
 
     @classmethod
@@ -56,6 +58,12 @@ class Causes:
         carried_now = carried_identities(written[one] for one in set(envelopes.values()) & written.keys())
         known = {identity for _, identity in envelopes}
         places = {(key, one.key.identity): one.path for key, snapshot in latest for one in snapshot.documents}
+        pins = {
+            pin.placement: (pin, record)
+            for pin in desired.pins.values()
+            if (record := after.placements.get(pin.placement)) is not None and record.is_pinned
+        }
+        content = Successors(after.placements).content
         return cls(
             desired,
             written,
@@ -64,11 +72,8 @@ class Causes:
             envelopes=envelopes,
             carried=carried_now,
             fresh={envelope: Renames(now - known) for envelope, now in carried_now.items()},
-            pins={
-                pin.placement: pin
-                for pin in desired.pins.values()
-                if (record := after.placements.get(pin.placement)) is not None and record.is_pinned
-            },
+            pins={key: pin for key, (pin, _) in pins.items()},
+            pinned={key: content(key, record.latest_resources) for key, (_, record) in pins.items()},
             selectors={key: record.placement.selectors for key, record in records},
         )
 
@@ -111,9 +116,12 @@ class Causes:
         return self._pin_of(removal) is not None
 
     def _pin_of(self, removal: Removal) -> Pin | None:
-        """The pin that takes an object away: what becomes of its file does not matter then."""
+        """The pin that takes an object away, as it keeps older content: what becomes of its file does not matter
+        then."""
         key = removal.placement
-        return self.pins.get(key) if removal.kind is RemovalKind.OBJECT and key is not None else None
+        if key is None or removal.object is None or removal.object.identity in self.pinned.get(key, ()):
+            return None
+        return self.pins.get(key) if removal.kind is RemovalKind.OBJECT else None
 
     def of(self, removal: Removal) -> Cause:
         """The cause of one removal, as far as it is known."""

@@ -60,6 +60,16 @@ def _objects(key: PlacementKey, old: PlacementRecord, new: PlacementRecord) -> I
             yield Removal(kind=RemovalKind.OBJECT, placement=key, object=gone)
 
 
+def waiting_for_pins(after: FleetState) -> Iterator[Removal]:
+    """What goes once its Pin has ended: objects of the pinned content that its placement does not select."""
+    for key, selected in sorted(after.unsaid.items()):
+        record = after.placements.get(key)
+        pinned = record.latest_resources if record is not None and record.is_pinned else None
+        for _, one in content_of(pinned) if pinned is not None else ():
+            if one.identity not in selected:
+                yield Removal(kind=RemovalKind.OBJECT, placement=key, object=one)
+
+
 def content_of(snapshot: ResourceSnapshot) -> Iterator[tuple[ObjectKey | None, ObjectKey]]:
     """The objects of a snapshot, and those that its envelopes carry, each with its envelope."""
     yield from ((None, document.key) for document in snapshot.documents)

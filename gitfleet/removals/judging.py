@@ -27,14 +27,15 @@ MOST_REASONS: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRequest:
-    """A decision on `desired`, from `before` to `after`; the removals that it would begin, and those that are held
-    already; what overrides delete of placements, and what stops them. `holds` are the earlier ones with their
-    answers, `ended` those that ended by themselves."""
+    """A decision on `desired`, from `before` to `after`; the removals that it would begin, those that are `waiting` for
+    the end of a Pin, and those that are held already; what overrides delete of placements, and what stops them. `holds`
+    are the earlier ones with their answers, `ended` those that ended by themselves."""
 
     desired: Desired
     before: FleetState
     after: FleetState
     new: tuple[Removal, ...]
+    waiting: tuple[Removal, ...] = ()
     held: tuple[Removal, ...] = ()
     holds: tuple[Hold, ...] = ()
     ended: tuple[Hold, ...] = ()
@@ -57,15 +58,17 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
     cluster is let through, unless it is one of too many clusters."""
     losses = Losses.between(request.before, request.after, Kept.of(request.held), request.overridden, request.failures)
     causes = Causes.between(request.before, request.after, request.desired)
+    late = (one for one in request.waiting if _is_new(one, causes, request))
+    new = {one: losses.of(one) for one in (*request.new, *late) if not _is_replaced(one, causes, losses)}
     asked = Asked(
-        new={removal: losses.of(removal) for removal in request.new if not _is_replaced(removal, causes, losses)},
+        new=new,
         held={removal: losses.of(removal) for removal in request.held},
     )
     shares = shares_exceeded(asked, request.before, losses.placed, request.desired.config.mass_delete)
     approved = (removal.id for hold in request.holds if hold.answer is Status.TRUE for removal in hold.removals)
     takers = Takers(request.before, request.after, losses, frozenset(approved))
     suspicions = Suspicions(request.desired, request.before, request.after, asked.new, causes, losses, takers)
-    gates = request.gates.lost(request.before, request.after, asked.new, losses)
+    gates = request.gates.lost(request.before, request.after, request.new, losses)
     found = [*shares, *suspicions.found(), *gates, *held_before(request.holds, asked.new, takers, losses)]
     known = {removal.id for finding in found for removal in finding.removals}
     rest = [removal for removal, cells in asked.new.items() if cells and removal.id not in known]
@@ -73,6 +76,16 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
     found += unclear(request.desired.unclear, rest, request.before.faults)
     found += changed_meanwhile(request.ended, rest, request.before.observed_commit)
     return tuple(_held_back(group, causes) for group in _joined(found))
+
+
+def _is_new(removal: Removal, causes: Causes, request: JudgeRequest) -> bool:
+    """Whether it is this commit that takes an object out of a selection, which a Pin keeps for now: it is not written
+    any more, or the selectors are others. What lost it by labels is held since then."""
+    key = removal.placement
+    old, new = (state.placements.get(key) if key is not None else None for state in (request.before, request.after))
+    edited = old is None or new is None or old.placement.selectors != new.placement.selectors
+    lost = causes.is_written(removal) and causes.selectors_of(removal) != ()
+    return edited or lost or causes.vanished(removal) is not None
 
 
 def _is_replaced(removal: Removal, causes: Causes, losses: Losses) -> bool:

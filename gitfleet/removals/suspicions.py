@@ -151,7 +151,8 @@ class Suspicions:
                     what = named_briefly([_described(selector) for selector in empty], _MOST_NAMED)
                     yield _finding(HoldRule.EMPTY_SELECTION, f"{name}: nothing matches the selector {what}", removals)
             # What a pin takes back is still written, and a person asked for that.
-            if placement.key not in self.causes.pins and (left := [r for r in removals if self._is_lost(r, old, new)]):
+            written = (r for r in removals if not self.causes.is_pinned(r))
+            if left := [r for r in written if self._is_lost(r, old, new)]:
                 message = f"{name} selects {named_briefly([str(r.object) for r in left], _MOST_NAMED)} no more"
                 message = f"{message}, though the manifests are still there"
                 yield _finding(HoldRule.LABELS_CHANGED, message, tuple(left))

@@ -75,8 +75,10 @@ def take_snapshots(
     resources = record.resource_snapshots if record else ()
     policies = record.policy_snapshots if record else ()
     selection = _select(placement, index, record)
-    waiting = _waiting(selection, keep.pinned, resources) if keep.pinned is not None else ""
+    waiting, late = "", frozenset[Identity]()
     if keep.pinned is not None:
+        waiting = _waiting(selection, keep.pinned, resources)
+        _, late = _with_retained(selection.manifests if selection else None, keep.objects, record, index)
         selection = Selection(manifests=keep.pinned.manifests or ())
         index = replace(index, objects={})  # what is held of pinned content stays as it was, and not as it is written
     selection = _allowed(placement, selection, index, record)
@@ -97,7 +99,7 @@ def take_snapshots(
     return SnapshotResult(
         resource_snapshots=_trim((*resources, fresh) if fresh else resources, limit, used),
         policy_snapshots=_trim(_policy_snapshots(placement, policies), limit, used),
-        retained=retained,
+        retained=retained | late,
         waiting=waiting,
     )
 

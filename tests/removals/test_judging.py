@@ -793,9 +793,9 @@ BACK = Cause("pins/web.yaml", 2, "pins/web.yaml takes web back to snapshot 0")
 def test_what_a_pin_takes_away_has_it_as_its_cause(
     pin: Pin, status: Status | None, removal: Removal, by_pin: bool
 ) -> None:
-    web = NAMED.placements[WEB]
     said = condition("ClusterResourcePlacementPinned", status or "True")
-    after = with_web(NAMED, replace(web, conditions=(said,) if status is not None else ()))
+    back = with_objects(NAMED, A).placements[WEB]
+    after = with_web(NAMED, replace(back, conditions=(said,) if status is not None else ()))
     wanted = replace(KNOWN, objects={**KNOWN.objects, "pins": {pin.name: pin}})
     assert (Causes.between(NAMED, after, wanted).of(removal) == BACK) is by_pin
     plain = Causes.between(NAMED, after, KNOWN).of(removal)
@@ -805,6 +805,8 @@ def test_what_a_pin_takes_away_has_it_as_its_cause(
     assert by_pins == [pin is PIN and status is Status.TRUE] * len(by_pins) and by_pins
     known = as_of_now({"h": hold("h", [removal], "why")}, wanted, NAMED, after, none_overridden)["h"]
     assert (known.removals[0].cause == BACK) is by_pin
+    kept = with_web(NAMED, replace(NAMED.placements[WEB], conditions=after.placements[WEB].conditions))
+    assert Causes.between(NAMED, kept, wanted).of(removal) != BACK
 
 
 def test_the_newer_line_of_the_same_cause_counts() -> None:
