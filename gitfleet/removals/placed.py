@@ -25,7 +25,8 @@ Overridden = Callable[[PlacementKey, str], Collection[Identity]]
 @dataclass(frozen=True, slots=True)
 class Placed:
     """Every placed object of a fleet, by cluster and by placement, and the `clusters` on which a placement has any. An
-    object on a cluster has one owner; `given_up` are the clusters on which that one is to lose an object."""
+    object on a cluster has one owner; `given_up` are the clusters on which that one is to lose an object, now or once
+    its newest content gets there."""
 
     by_cluster: dict[str, set[Cell]] = field(default_factory=dict)
     by_placement: dict[PlacementKey, set[Cell]] = field(default_factory=dict)
@@ -39,7 +40,11 @@ class Placed:
         for binding in (binding for record in state.placements.values() for binding in record.bindings):
             for one in binding.kept:
                 made.given_up.setdefault(one.key.identity, set()).add(binding.cluster)
-        going = {key for key, record in state.placements.items() if record.placement.deleting is not None}
+        content = Successors(state.placements).content
+        newest = {
+            key: content(key, record.latest_resources) if record.placement.deleting is None else ()
+            for key, record in state.placements.items()
+        }
         for cluster, owned in state.inventory.items():
             for key, entry in owned.items():
                 if entry.uid is None:
@@ -48,7 +53,7 @@ class Placed:
                 made.by_cluster.setdefault(cluster, set()).add(cell)
                 made.by_placement.setdefault(entry.placement, set()).add(cell)
                 made.clusters.setdefault(entry.placement, set()).add(cluster)
-                if entry.placement in going:
+                if key.identity not in newest.get(entry.placement, (key.identity,)):
                     made.given_up.setdefault(key.identity, set()).add(cluster)
         return made
 
