@@ -135,30 +135,28 @@ def advance(
     quarantined for the others in this very pass, whichever of them comes first."""
     beside = replace(beside, had={b.cluster: b for b in record.bindings if is_active(b)} if record else {})
     runs = beside.runs.unfinished(key)
-    advanced = _advanced(runs, record, scheduled, {run.key: beside for run in runs}, failures)
-    fallen = {now.key: now for was, now in zip(runs, advanced.runs, strict=True) if now.fell_back and not was.fell_back}
+    advanced = _advanced(runs, record, scheduled, beside, failures)
+    fallen = [now for was, now in zip(runs, advanced.runs, strict=True) if now.fell_back and not was.fell_back]
     if record is None or len(fallen) in (0, len(runs)):
         return advanced
     lifted = {one.content for one in beside.inputs.desired.quarantines.values() if one.lifted}
-    left = [left_by(run, record, beside.inputs.now) for run in fallen.values()]
+    left = [left_by(run, record, beside.inputs.now) for run in fallen]
     fresh = {one.digest: one.sentence for one in left if one is not None and one.content not in lifted}
     warned = replace(beside, quarantined={**fresh, **beside.quarantined})
-    seen = {run.key: beside if run.key in fallen else warned for run in runs}
-    return _advanced(runs, record, scheduled, seen, failures)
+    return _advanced(runs, record, scheduled, warned, failures)
 
 
 def _advanced(
     runs: tuple[RunRecord, ...],
     record: PlacementRecord | None,
     scheduled: Condition | None,
-    seen: Mapping[NamespacedName, Beside],
+    beside: Beside,
     failures: Failures,
 ) -> Advanced:
-    """The runs one step further, each with what it sees beside the record."""
+    """The runs one step further."""
     steps: list[staged.RunStep] = []
     requests: dict[NamespacedName, ApprovalRequest] = {}
     for at, run in enumerate(runs):
-        beside = seen[run.key]
         others = (*(step.run for step in steps if not step.run.finished), *runs[at + 1 :])
         subject = Subject.of_run(run.key)
         known = beside.runs.requests_of(run)
