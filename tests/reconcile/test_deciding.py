@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.faults import Fault
-from gitfleet.api.fleet import FleetConfig, HealthCheck, ListedPlugin
+from gitfleet.api.fleet import FleetConfig, HealthCheck, IgnoreDifferences, ListedPlugin
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.pins import Pin
@@ -17,26 +17,42 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.staged import StagedStrategy
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.api.values import NamespacedName
+from gitfleet.apply import Comparisons, Ignored
 from gitfleet.formats.cel import read_expression
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import ClusterObservation, LiveObject
-from gitfleet.model.operations import Delete, Operation
+from gitfleet.model.operations import Delete, Operation, Outcome, OutcomeCode, Update
 from gitfleet.model.state import Damage, FleetState
 from gitfleet.model.works import Work
 from gitfleet.reconcile import Memo, decide, plan_operations, settle, withhold
-from gitfleet.reconcile.later_steps import when_rolled_out
+from gitfleet.reconcile.later_steps import remaining_operations, when_rolled_out
 from tests.apply.test_plan_apply import live, owned
 from tests.reconcile.test_evictions import of as eviction
 from tests.reconcile.test_holds import failure
-from tests.reconcile.test_placements import LATER, MEMBERS, SPACE, Pass, begun, frozen, rolled_out, settled
+from tests.reconcile.test_placements import (
+    LATER,
+    MEMBERS,
+    ONE,
+    OTHER,
+    SELECTS_WEB,
+    SPACE,
+    Pass,
+    available,
+    begun,
+    frozen,
+    place,
+    rolled_out,
+    settled,
+)
 from tests.reconcile.test_runs import asked, known
 from tests.removals.fleets import CLUSTERS, SHOP, WEB, config_map, fleet, hold, of_cluster, placed
 from tests.rollout.builders import NOW
 from tests.schedule.fleets import NOW as PLUGIN_TIME
 from tests.schedule.test_plugins import Punctual
-from tests.works.builders import override, rule
+from tests.state import builders
+from tests.works.builders import obj, override, rule
 from tests.works.test_envelopes import DENYING, MADE_ENVELOPE, PLAIN
 
 A, S = config_map("a"), config_map("s", "shop")
@@ -285,7 +301,7 @@ def test_what_the_fleet_may_not_have_overrides_may_not_add() -> None:
 def test_the_health_checks_of_the_fleet_judge_what_was_seen() -> None:
     """Before a decision, and once it was performed."""
     failed = HealthCheck(group="", kind="ConfigMap", failed=read_expression("data.a == 'x'"))
-    for checks, available in (((failed,), "False"), ((), "True")):
+    for checks, answer in (((failed,), "False"), ((), "True")):
         config = FleetConfig(health_checks=checks)
         rests = settled().write(objects={"fleetconfigs": {"fleet": config}})
         works = decide(given(rests), Memo())[0].works
@@ -297,7 +313,64 @@ def test_the_health_checks_of_the_fleet_judge_what_was_seen() -> None:
         decided, operations, memo = plan_operations(decision, {}, memo)
         state, _ = settle(replace(decided, observed_again=frozenset({"c1"})), operations, (), LATER, memo)
         for found in (decision.after, state):
-            assert found.placements[WEB].bindings[0].conditions[-1].status.value == available
+            assert found.placements[WEB].bindings[0].conditions[-1].status.value == answer
+
+
+VALUE = obj("v1", "ConfigMap", "a", "web", data={"a": "1"})
+LEFT_ALONE = IgnoreDifferences(kind="ConfigMap", json_pointers=("/data/a",))
+
+
+@pytest.mark.parametrize(("rules", "drifted"), [((LEFT_ALONE,), False), ((), True)])
+def test_what_the_fleet_leaves_alone_is_no_difference_at_any_step(
+    rules: tuple[IgnoreDifferences, ...], drifted: bool
+) -> None:
+    """Somebody changed a value on c1, and c2 does not answer: what is done now, recorded of it, and done later."""
+    config, shape = FleetConfig(ignore_differences=rules), Comparisons(Ignored(rules)).shape
+    rests = rolled_out(payload=(SPACE, VALUE)).write(objects={"fleetconfigs": {"fleet": config}})
+    applied = {m.key: (m, live(m, manager="gitfleet")) for m in (SPACE, VALUE)}
+    entries = {key: replace(owned(*one), shape_digest=shape(*one)) for key, one in applied.items()}
+    before = replace(rests.before, inventory=dict.fromkeys(MEMBERS, entries))
+    changed = live(VALUE, manager="gitfleet", data={"a": "x"})
+    seen = observed("c1", live={SPACE.key: applied[SPACE.key][1], VALUE.key: changed})
+    seen["c2"] = ClusterObservation(cluster="c2", reachable=False, error="no route")
+    inputs = given(replace(rests, before=before), observations=seen)
+    decision, memo = decide(inputs, Memo())
+    decided, operations, _ = plan_operations(decision, {}, Memo())
+    done = when_rolled_out(decision, memo)
+    for found in (memo.plans["c1"].operations, operations, remaining_operations(done, (), {}, Memo())):
+        written = [(one.cluster, one.key) for one in found if isinstance(one, Update)]
+        assert written == ([("c1", VALUE.key)] if drifted else [])
+    update = Update(cluster="c1", placement=WEB, manifest=VALUE, live=changed, wave=1, reason="")
+    outcome = Outcome(operation=update, ok=True, code=OutcomeCode.APPLIED, live=changed)
+    state, _ = settle(decided, (update,), (outcome,), LATER, Memo())
+    assert state.inventory["c1"][VALUE.key].shape_digest == shape(VALUE, changed)
+
+
+@pytest.mark.parametrize(("unreachable", "goes"), [("Skip", True), ("Wait", False)])
+def test_what_another_placement_has_elsewhere_goes_without_the_clusters_that_are_silent_for_long(
+    unreachable: str, goes: bool
+) -> None:
+    """web has the namespace on c1 still, and shop on c2; c3 does not answer."""
+    apart = replace(SELECTS_WEB[0], name="other")
+    pairs = [(WEB, (apart,), ("c1",)), (SHOP, SELECTS_WEB, ("c2", "c3"))]
+    fixed = [
+        place(key, selectors=selectors, policy=replace(ONE, cluster_names=names)) for key, selectors, names in pairs
+    ]
+    three = {**MEMBERS, "c3": builders.cluster("c3", healthy="Unknown")}
+    config = {"fleetconfigs": {"fleet": FleetConfig(rollout_unreachable=unreachable)}}
+    first = begun(*fixed, payload=(SPACE, A, OTHER), clusters=three, **config).with_clusters(**three).then()
+    records = {
+        key: replace(record, bindings=tuple(b if b.cluster == "c3" else available(b) for b in record.bindings))
+        for key, record in first.before.placements.items()
+    }
+    there = live(SPACE, manager="gitfleet")
+    before = replace(first.before, placements=records, inventory={"c1": {SPACE.key: owned(SPACE, there)}})
+    seen = {**observed("c1", live={SPACE.key: there, OTHER.key: None}), **observed("c2")}
+    seen["c3"] = ClusterObservation(cluster="c3", reachable=False, error="no route")
+    later = given(replace(first, before=before), observations=seen, now=NOW + timedelta(minutes=5))
+    decision, memo = decide(later, Memo())
+    for found in (memo.plans["c1"].operations, plan_operations(decision, {}, Memo())[1]):
+        assert (Delete in [type(one) for one in found if one.key == SPACE.key]) is goes
 
 
 def test_what_cannot_be_planned_is_noted() -> None:

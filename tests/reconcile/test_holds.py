@@ -14,7 +14,7 @@ from gitfleet.api.faults import Severity
 from gitfleet.api.fleet import ApprovalPolicy, FleetConfig, MassDelete
 from gitfleet.api.freeze_files import FREEZES, Freeze
 from gitfleet.api.freezes import FreezeScope
-from gitfleet.api.holds import Hold, Removal, RemovalKind
+from gitfleet.api.holds import Hold, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import Manifest, Origin
 from gitfleet.api.pins import Pin
@@ -186,6 +186,30 @@ def test_what_an_override_takes_besides_counts_once() -> None:
     assert ids(decide_with_holds(given, decide)[0].after.holds.values()) == [["b"]]
 
 
+@pytest.mark.parametrize(("holds", "counted"), [((), ""), ((held(B),), ", and 4 with what is held already")])
+def test_what_is_held_counts_with_what_goes_beside_it(holds: tuple[Hold, ...], counted: str) -> None:
+    few = MassDelete(max_percent=30, min_objects=1)
+    given = inputs(*holds, config=FleetConfig(mass_delete=few), before=replace(BEFORE, mass_delete=few))
+    decision, _ = decide_with_holds(given, leaving(given, [], C, *(() if holds else (B,))))
+    (new,) = (one for name, one in decision.after.holds.items() if name != "h")
+    assert ids([new]) == [["a"]] and new.reasons[0].message == (
+        f"the commit removes 2 of the 6 objects that placement web has, from 2 clusters{counted} (more than 30%)"
+    )
+
+
+def test_what_comes_back_with_less_than_was_held_is_asked_about_as_before() -> None:
+    """The whole placement was to go; now it is in the repo again, without a."""
+    whole = Removal(kind=RemovalKind.PLACEMENT, placement=WEB)
+    given, calls = inputs(hold("h", [whole], "why")), list[Kept]()
+
+    def decide(kept: Kept) -> tuple[Decision, int, Kept]:
+        decision, count, left = leaving(given, calls, B, C)(kept)
+        return decision, count, replace(left, placements=frozenset())
+
+    (one,) = decide_with_holds(given, decide)[0].after.holds.values()
+    assert ids([one]) == [["a"]] and "why; asked already, and not answered, by h" in [r.message for r in one.reasons]
+
+
 def test_what_goes_in_spite_of_a_hold_ends_the_pass() -> None:
     given = inputs(held(B))
     with pytest.raises(GiveUp, match=r"^the removal of .* is held and would happen all the same$"):
@@ -341,10 +365,8 @@ def test_what_goes_out_of_a_gate_is_held_and_with_a_freeze_until_its_end(
     given = replace(given, desired=wanted)
 
     def decide(kept: Kept) -> tuple[Decision, int, Kept]:
-        decision, count, kept = leaving(given, [], B, C)(kept)
-        after = replace(decision.after, placements={**decision.after.placements, OTHER: placed(OTHER, CLUSTERS, A)})
-        at = SOON if wakes == SOON else None
-        return replace(decision, after=after, wake_at=at, waiting=("a run waits",)), count, kept
+        decision, count, kept = handed_over(given)(kept)
+        return replace(decision, wake_at=SOON if wakes == SOON else None, waiting=("a run waits",)), count, kept
 
     decision, _ = decide_with_holds(given, decide)
     holds = decision.after.holds
@@ -354,3 +376,56 @@ def test_what_goes_out_of_a_gate_is_held_and_with_a_freeze_until_its_end(
     first, *waits = decision.waiting
     assert first == "a run waits" and len(waits) == ("frozen" in gate)
     assert [one.partition(": frozen by ")[0] for one in waits] == [f"{n} waits for an approval" for n in holds if waits]
+
+
+def handed_over(given: Inputs) -> Decide:
+    """What decides that web gives a to another placement."""
+
+    def decide(kept: Kept) -> tuple[Decision, int, Kept]:
+        decision, count, kept = leaving(given, [], B, C)(kept)
+        after = replace(decision.after, placements={**decision.after.placements, OTHER: placed(OTHER, CLUSTERS, A)})
+        return replace(decision, after=after), count, kept
+
+    return decide
+
+
+@pytest.mark.parametrize(("objects", "stays"), [(FROZEN, True), ({}, False)])
+def test_what_was_held_for_a_gate_goes_when_the_gate_has_ended(objects: dict[str, Any], stays: bool) -> None:
+    clusters = {name: replace(one, labels={"region": "eu"}) for name, one in BEFORE.clusters.items()}
+    reason = HoldReason(rule=HoldRule.GATE_LOST, message="other takes over a, and is not frozen by sale")
+    given = inputs(replace(held(A), reasons=(reason,)), before=replace(BEFORE, clusters=clusters))
+    given = replace(given, desired=replace(given.desired, objects={**given.desired.objects, **objects}))
+    decision, _ = decide_with_holds(given, handed_over(given))
+    assert ids(decision.after.holds.values()) == ([["a"]] if stays else [])
+
+
+@pytest.mark.parametrize(("overridden", "stays"), [(False, False), (True, True)])
+def test_a_hold_of_what_another_placement_has_by_now_is_gone(overridden: bool, stays: bool) -> None:
+    """But not where an override takes it from that one."""
+    takes = override("gone", A, rule(delete=True), ns="web")
+    given = inputs(held(A))
+
+    def decide(kept: Kept) -> tuple[Decision, int, Kept]:
+        decision, count, kept = handed_over(given)(kept)
+        return replace(decision, overrides=(takes,) if overridden else ()), count, kept
+
+    decision, _ = decide_with_holds(given, decide)
+    assert list(decision.after.holds) == (["h"] if stays else [])
+
+
+def test_a_placement_of_which_nobody_can_say_what_a_rollout_brought_is_noted() -> None:
+    unread: Any = None
+    newest = WEBS.resource_snapshots[0]
+    broken = replace(newest, index=1, documents=unread)
+    bindings = tuple(replace(b, resource_snapshot=broken.name) for b in WEBS.bindings)
+    web = replace(WEBS, resource_snapshots=(broken, replace(newest, index=2)), bindings=bindings)
+    earlier = failure(Subject.of_placement(SHOP))
+    given = inputs(before=replace(BEFORE, placements={**BEFORE.placements, WEB: web}))
+
+    def decide(kept: Kept) -> tuple[Decision, int, Kept]:
+        decision, count, kept = handed_over(given)(kept)
+        return replace(decision, failures=(earlier,)), count, kept
+
+    decision, _ = decide_with_holds(given, decide)
+    assert decision.after.holds == {}
+    assert [one.subject.name for one in decision.failures] == ["shop", "web"]

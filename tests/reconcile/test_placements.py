@@ -595,6 +595,10 @@ def test_a_placement_that_leaves_stays_where_another_one_takes_over() -> None:
     before = replace(taken.before, placements={**taken.before.placements, SHOP: pinned})
     waits = replace(taken, before=before).decide(pins={SHOP: wrong})
     assert [(one.cluster, one.awaits) for one in plan(waits).held] == [("c1", SHOP), ("c2", SHOP)], "a pin keeps less"
+    late = PlacementKey("", "late")
+    wrong_file = {late: Misread("placements/late.yaml", place(late))}
+    unread = both.write(objects={"placements": {WEB: place(deleting=NOW)}}, misread=wrong_file).decide()
+    assert [(one.cluster, one.awaits) for one in plan(unread).held] == [("c1", late), ("c2", late)], "it may select it"
     still = leaving.write(objects=frozen()).decide()
     assert all("frozen by" in one.reason for one in plan(still).held), "the end of a freeze is known"
 
@@ -769,6 +773,17 @@ def test_what_placements_share_is_what_their_runs_see() -> None:
     )
     failures = Failures([failure(Subject("MemberCluster", "c1"))])
     assert shared.memo(failures) == SharedMemo(payload=shared.payload_memo, index=None, digests=shared.digests)
+
+
+def test_what_overrides_look_at_of_a_cluster_has_placements_decided_again() -> None:
+    """Those that can be read."""
+    note = JsonPatch("add", "/metadata/labels", {"note": "${MEMBER-CLUSTER-ANNOTATION-KEY-note}"})
+    reads = override("reads", SPACE, rule(note))
+    rests = settled().write(objects={"overrides": {reads.override.key: reads.override}})
+    noted = rests.with_clusters(c1=replace(MEMBERS["c1"], annotations={"note": "x"}))
+    for unreadable, same in ((frozenset[str](), False), (frozenset({reads.reference}), True)):
+        first, second = (one.shared(unreadable=unreadable).facts() for one in (rests, noted))
+        assert (first == second) is same
 
 
 def test_a_pass_takes_over_what_the_one_before_prepared() -> None:
