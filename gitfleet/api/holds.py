@@ -159,7 +159,8 @@ OF_GATES: Final = (HoldRule.NOT_EXTERNAL, HoldRule.GATE_LOST)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HoldReason:
     """Why a hold is there: what the commit does, and the causes of what is held of it still, with the place in the
-    repo of the first ("" where none is known). `error_in` is the file with whose error this reason ends ("": none)."""
+    repo of the first ("" where none is known). `error_in` is the file with whose error this reason ends, `unread` the
+    one that is out of sight until then ("": none)."""
 
     rule: HoldRule
     message: str
@@ -167,6 +168,7 @@ class HoldReason:
     path: str = ""
     line: int = 0
     error_in: str = ""
+    unread: str = ""
 
     @property
     def sentence(self) -> str:

@@ -49,7 +49,7 @@ from gitfleet.desired.recovery import Recovery, is_within
 from gitfleet.desired.replaced import Replacements, kept_placements
 from gitfleet.desired.request import DesiredRequest
 from gitfleet.desired.taken_back import misread_placements
-from gitfleet.desired.unclear import CommitRead, unclear_places
+from gitfleet.desired.unclear import CommitRead, read_again, unclear_places
 from gitfleet.desired.unselected import unselected_notes
 from gitfleet.desired.vanished import ignored_placed, vanished_objects
 from gitfleet.model.desired import Desired
@@ -111,9 +111,9 @@ def read_desired(request: DesiredRequest) -> Desired:
     _deny(pool, scopes)
     errors = _keep_replaced(pool, gathered)
     pool.faults += faults_at(_warnings(pool), request.contents, Severity.WARNING)
-    unclear = unclear_places(CommitRead(errors, gathered.readings, pool.chosen), pool.faults)
-    kept, misread = kept_placements(pool.kept), misread_placements(errors, pool.chosen, pool.kept)
-    return replace(_desired(pool, scopes), misread=misread, kept=kept, unclear=unclear)
+    read = CommitRead(errors, gathered.readings, pool.chosen)
+    found = replace(_desired(pool, scopes), unclear=unclear_places(read, pool.faults), read_again=read_again(read))
+    return replace(found, misread=misread_placements(errors, pool.chosen, pool.kept), kept=kept_placements(pool.kept))
 
 
 def _hide(pool: _Pool, gathered: Gathered) -> None:

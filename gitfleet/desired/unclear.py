@@ -8,7 +8,7 @@ Source: invariant 2 (a fault takes nothing away from a cluster), decision D31.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,10 +19,11 @@ from gitfleet.desired.paths import SUFFIXES, is_build_file, is_manifest_path, is
 from gitfleet.desired.readings import FileReading, ReadObject
 from gitfleet.desired.recovery import Recovery
 from gitfleet.desired.replaced import Replacements
-from gitfleet.desired.request import DesiredRequest
+from gitfleet.desired.request import SYMLINK, DesiredRequest
 
 _SAYS_NOTHING_OF_OBJECTS: Final = ("approvals", "evictions", "runs")
 """Folders of files that no object is placed by."""
+_DOCUMENTATION: Final = (".md", ".markdown", ".rst", ".adoc", ".html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,19 @@ def unclear_places(read: CommitRead, faults: Sequence[Fault]) -> tuple[Fault, ..
     return tuple(found[path] for path in sorted(found)) + tuple(_out_of_sight(read, faults))
 
 
+def read_again(read: CommitRead) -> frozenset[str]:
+    """The files that holds wait for since they were out of sight, and that are read now; of misread names, those that
+    are gone."""
+    holds = read.request.accepted.holds.values()
+    paths = {reason.unread for hold in holds for reason in hold.reasons if reason.unread}
+    return frozenset(
+        path
+        for path in paths
+        if ((reading := read.readings.get(path)) is not None and _says_something(reading))
+        or (_is_misnamed(path) and path not in read.request.files)
+    )
+
+
 def _brought(read: CommitRead, faults: Sequence[Fault]) -> Iterator[Fault]:
     changed, before = read.request.changed, _errors(read.request.accepted.faults)
     is_corrected = _is_corrected(read, faults)
@@ -90,21 +104,45 @@ def _said(fault: Fault) -> tuple[str, str, str, str]:
 
 def _out_of_sight(read: CommitRead, faults: Sequence[Fault]) -> Iterator[Fault]:
     """Files that had an error, or a placement that was not in force yet, and are not read any more or say nothing."""
-    waiting = {path for path in read.request.before if any(map(read.is_unknown, read.recovery.named_in(path)))}
-    moved = {
-        read.request.files[path].blob
-        for path in read.request.changed or ()
-        if path in read.request.files and (path not in read.readings or is_payload_path(path))
-    }
-    for path in sorted(waiting.union(read.request.held)):
-        reading, was = read.readings.get(path), read.request.before.get(path)
+    request = read.request
+    waiting = {path for path in request.before if any(map(read.is_unknown, read.recovery.named_in(path)))}
+    for path in sorted(waiting.union(request.held)):
+        reading = read.readings.get(path)
         if is_build_file(path) or (reading is not None and _says_something(reading)):
             continue
-        if path in read.request.files or (was is not None and was.blob in moved):
+        if path in request.files or (path in request.before and _is_moved(read, path)):
             yield Fault(path, 1, "", "", "is not read any more, or says nothing any more", Severity.WARNING)
-    for path in sorted(read.request.files if _is_corrected(read, faults) else read.request.changed or ()):
-        if path in read.request.files and path not in read.readings and _is_misnamed(path):
+    for path in sorted(request.files if _is_corrected(read, faults) else request.changed or ()):
+        if path in request.files and path not in read.readings and _is_misnamed(path) and _may_say(read, path):
             yield Fault(path, 1, "", "", "is not read, by its name", Severity.WARNING)
+
+
+def _is_moved(read: CommitRead, old: str) -> bool:
+    """Whether a file that is gone stands in the commit, as it was or edited, where nothing of it is acted on."""
+    request, recovery, was = read.request, read.recovery, read.request.before[old].blob
+    names = {identity[3] for identity in recovery.named_in(old)} | {one.identity[3] for one in recovery.held_for(old)}
+    built = {source for one in request.built.values() for source in one.sources}
+    new = (path for path in request.changed or () if path in request.files and path not in built)
+    return any(
+        (request.files[path].blob == was or _may_say(read, path, names))
+        for path in new
+        if path not in read.readings or _is_only_placed(read.readings[path])
+    )
+
+
+def _may_say(read: CommitRead, path: str, names: Collection[str] = ()) -> bool:
+    """Whether a file that is not read may hold an object (of one of these names), by its text; a page of documentation
+    does not."""
+    source = read.request.files[path]
+    if source.mode >= SYMLINK or path.lower().endswith(_DOCUMENTATION):
+        return False
+    text = read.request.contents(source.blob)
+    return b"kind" in text and (not names or any(name.encode() in text for name in names))
+
+
+def _is_only_placed(reading: FileReading) -> bool:
+    """Whether a file of the payload has what gitfleet would act on elsewhere."""
+    return any(one.identity[0].startswith("payload ") for one in (*reading.objects, *reading.faulty))
 
 
 def _is_misnamed(path: str) -> bool:

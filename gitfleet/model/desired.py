@@ -109,6 +109,8 @@ class Desired:
     unclear: tuple[Fault, ...] = field(default=(), compare=False)
     """The places of the commit that may say that something stays which it takes away: errors, and warnings of files
     that are out of sight."""
+    read_again: frozenset[str] = field(default=frozenset(), compare=False)
+    """The files that were out of sight when something was held for that, and are read again."""
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
     """The files and folders that kustomize's outputs were made of, by the folder whose objects they are."""
 

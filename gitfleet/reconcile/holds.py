@@ -39,7 +39,7 @@ def decide_with_holds(
     before, wanted = inputs.before, inputs.desired
     gates, verdicts = _gates(inputs), _verdicts(inputs)
     answered = removals.answered(before.holds, verdicts)
-    holds = gates.without_ended(removals.without_corrected(answered, wanted.faults), before)
+    holds = gates.without_ended(removals.without_corrected(answered, wanted.faults, wanted.read_again), before)
     approved = {removal.id for hold in holds.values() if hold.answer is Status.TRUE for removal in hold.removals}
     held, every = removals.pending(holds.values()), tuple(holds.values())
     ended = tuple(hold for name, hold in before.holds.items() if name not in holds)

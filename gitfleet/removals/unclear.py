@@ -35,9 +35,8 @@ def unclear(places: Sequence[Fault], removals: Sequence[Removal], known: Collect
             )
         else:
             message = f"{place.path} {place.message}, so that what goes may be meant to stay"
-        reason = HoldReason(
-            rule=HoldRule.UNCLEAR_COMMIT, message=message, error_in=place.path if is_error(place) else ""
-        )
+        error_in, unread = (place.path, "") if is_error(place) else ("", place.path)
+        reason = HoldReason(rule=HoldRule.UNCLEAR_COMMIT, message=message, error_in=error_in, unread=unread)
         yield Finding(reason, waiting)
 
 
@@ -62,16 +61,18 @@ def deleted_still(ended: Iterable[Hold], after: FleetState, overridden: Overridd
             yield removal
 
 
-def without_corrected(holds: Mapping[str, Hold], faults: Sequence[Fault]) -> dict[str, Hold]:
-    """The holds without those that waited for nothing but errors which the newest commit has no more: their removals
-    are judged again."""
+def without_corrected(
+    holds: Mapping[str, Hold], faults: Sequence[Fault], read_again: Collection[str]
+) -> dict[str, Hold]:
+    """The holds without those that waited for nothing but errors which the newest commit has no more, and files out of
+    sight that are `read_again`: their removals are judged again."""
     wrong = {fault.path for fault in faults if is_error(fault)}
     if len(faults) > MOST_IN_ALL:
         return dict(holds)
-    return {name: hold for name, hold in holds.items() if not _is_corrected(hold, wrong)}
+    return {name: hold for name, hold in holds.items() if not _is_corrected(hold, wrong, read_again)}
 
 
-def _is_corrected(hold: Hold, wrong: Collection[str]) -> bool:
+def _is_corrected(hold: Hold, wrong: Collection[str], read_again: Collection[str]) -> bool:
     if hold.answer is not None or not hold.reasons:
         return False
-    return all(reason.error_in and reason.error_in not in wrong for reason in hold.reasons)
+    return all(one.unread in read_again or (one.error_in and one.error_in not in wrong) for one in hold.reasons)

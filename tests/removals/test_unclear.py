@@ -108,10 +108,20 @@ def hold(*errors: str) -> Hold:
 )
 def test_a_hold_goes_with_the_last_of_its_errors(errors: tuple[str, ...], faults: list[str], stays: bool) -> None:
     found = [replace(NEW, path=path) for path in faults] + [replace(HIDDEN, path="a")]
-    assert without_corrected({"hold-web-1": hold(*errors)}, found) == ({"hold-web-1": hold(*errors)} if stays else {})
+    holds = {"hold-web-1": hold(*errors)}
+    assert without_corrected(holds, found, ()) == (holds if stays else {})
 
 
 def test_where_not_all_errors_are_listed_none_counts_as_corrected() -> None:
     many = [replace(NEW, line=number) for number in range(1001)]
-    assert without_corrected({"hold-web-1": hold("a")}, many) == {"hold-web-1": hold("a")}
-    assert without_corrected({"hold-web-1": hold("a")}, many[1:]) == {}
+    assert without_corrected({"hold-web-1": hold("a")}, many, ()) == {"hold-web-1": hold("a")}
+    assert without_corrected({"hold-web-1": hold("a")}, many[1:], ()) == {}
+
+
+@pytest.mark.parametrize(
+    ("unread", "again", "stays"), [("a", (), True), ("a", ("b",), True), ("a", ("a",), False), ("", ("a",), True)]
+)
+def test_a_hold_goes_when_what_was_out_of_sight_is_read_again(unread: str, again: tuple[str, ...], stays: bool) -> None:
+    reason = HoldReason(rule=HoldRule.UNCLEAR_COMMIT, message="why", unread=unread)
+    holds = {"hold-web-1": replace(hold(), reasons=(reason,))}
+    assert without_corrected(holds, (), again) == (holds if stays else {})

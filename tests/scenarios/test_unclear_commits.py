@@ -374,3 +374,102 @@ def test_an_override_that_is_taken_back_with_an_error_deletes_nothing(between: b
         world.write({at_drop: to_yaml(of_objects(rule(patch=LABEL)))})
         world.settle()
     assert (world.state().holds, world.state().faults) == ({}, ())
+
+
+ELSEWHERE = (
+    "resources/neu.yaml.txt",
+    "resources/neu.txt",
+    "docs/neu.txt",
+    "resources/neu.yaml",
+    "placements/.neu.yaml",
+)
+NEU = to_yaml(placing("neu", "web"))
+
+
+@pytest.mark.parametrize("path", ELSEWHERE)
+@pytest.mark.parametrize("error", [wrong(placing("neu", "web")), "kind: [\n"], ids=["a field", "no YAML"])
+def test_a_correction_that_is_written_where_it_is_not_read_removes_nothing(error: str, path: str) -> None:
+    world = placed(placing("web", "web"))
+    with world.nothing_deleted():
+        world.write({at("web"): None, at("neu"): error})
+        world.settle()
+        world.write({at("neu"): None, path: NEU})
+        world.settle()
+        assert "placements/neu.yaml is not read any more" in str(only_hold(world).reasons[0])
+        world.write({path: None, at("neu"): NEU})
+        world.settle()
+    assert (world.state().holds, [str(key) for key in world.state().placements]) == ({}, ["neu"])
+
+
+@pytest.mark.parametrize("path", ["resources/web/neu.yaml.txt", "docs/a.txt"])
+def test_an_object_that_is_corrected_where_it_is_not_read_stays(path: str) -> None:
+    world = placed(placing("web", "web"))
+    with world.nothing_deleted():
+        world.write({APP: APP_TEXT.replace("spec:", "spec: []\nspc:", 1)})
+        world.settle()
+        world.write({APP: None, path: f"# corrected\n{APP_TEXT}"})
+        world.settle()
+        assert f"{APP} is not read any more" in str(only_hold(world).reasons[0])
+
+
+PAGE = "# About\n\n```yaml\nkind: Namespace\nmetadata: {name: neu}\n```\n"
+AROUND: dict[str, Files] = {
+    "nothing": {},
+    "a page of the same name": {"placements/README.yaml.md": PAGE, "placements/notes.yaml-old.md": PAGE},
+    "another file": {"docs/other.txt": to_yaml(builders.namespace("other"))},
+    "a script": {"scripts/web.sh": "echo web neu"},
+    "another manifest": {"resources/other.yaml": to_yaml(builders.namespace("other"))},
+}
+
+
+@pytest.mark.parametrize("files", AROUND.values(), ids=AROUND)
+def test_a_file_with_an_error_that_is_removed_holds_nothing(files: Files) -> None:
+    world = placed(placing("web", "web"))
+    world.write({at("web"): None, at("neu"): wrong(placing("neu", "web"))})
+    world.settle()
+    world.write({at("neu"): None, **files})
+    world.settle()
+    assert (world.state().holds, world.state().placements) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    "path", ["placements/README.yaml.md", "placements/notes.yaml-old.md", "placements/new.yaml.rst"]
+)
+def test_a_page_about_manifests_is_no_manifest_of_another_name(path: str) -> None:
+    world = placed(placing("web", "web", "x"))
+    world.write({at("web"): to_yaml(placing("web", "web")), path: PAGE})
+    world.settle()
+    assert (world.state().holds, world.live("c1", "Deployment", "app", "x")) == ({}, None)
+
+
+@pytest.mark.parametrize("between", [False, True])
+def test_a_hold_for_a_file_out_of_sight_ends_when_that_is_back(between: bool) -> None:
+    store = "placements/team/store.yaml"
+    world = placed(placing("web", "web"), placing("other", "n1", "n2"))
+    with world.nothing_deleted():
+        world.write({at("web"): None, store: wrong(placing("store", "web"))})
+        world.settle()
+        world.write({".gitfleetignore": "placements/team/\n"})
+        world.settle()
+        assert "placements/team/store.yaml is not read any more" in str(only_hold(world).reasons[0])
+        if between:
+            world.write({"docs/a.md": "text"})
+            world.settle()
+        world.write({".gitfleetignore": None})
+        world.settle()
+        said = [reason.message for reason in only_hold(world).reasons]
+        assert said[0].startswith(f"{store}:6 has an error") and len(said) == 1 + between
+        world.write({store: to_yaml(placing("store", "web"))})
+        world.settle()
+    assert (world.state().holds, [str(key) for key in world.state().placements]) == ({}, ["other", "store"])
+
+
+def test_what_went_beside_a_file_out_of_sight_goes_when_that_is_back() -> None:
+    world = placed(placing("web", "web", "x"))
+    with world.nothing_deleted():
+        world.write({at("web"): to_yaml(placing("web", "web")), "placements/late.yaml.txt": NEU})
+        world.settle()
+        assert "placements/late.yaml.txt is not read, by its name" in str(only_hold(world).reasons[0])
+    world.write({"placements/late.yaml.txt": None})
+    world.settle()
+    assert (world.state().holds, world.live("c1", "Deployment", "app", "x")) == ({}, None)
