@@ -25,6 +25,8 @@ from tests.state.builders import COMMIT, T0, TreeSource, blob_of, composed, put
 
 NAME = "hold-web-0123456789"
 PATH = f"holds/{NAME}.yaml"
+WHOLE = 600
+"""So many removals are in some twenty parts."""
 WEB, SHOP = PlacementKey("", "web"), PlacementKey("", "shop")
 
 
@@ -84,14 +86,14 @@ def test_its_file_lists_what_a_person_reads_and_all_of_it_is_read_back(
 
 
 def test_a_list_of_holds_reads_their_own_files_alone() -> None:
-    source = TreeSource(tree(hold(3000)))
+    source = TreeSource(tree(hold(WHOLE)))
     assert len(StateReader(source, COMMIT).holds()) == 1
     assert source.read == [PATH]
 
 
-@pytest.mark.parametrize("left", [3000, 2999, 101, 100, 1, 0])
+@pytest.mark.parametrize("left", [WHOLE, WHOLE - 1, 101, 100, 1, 0])
 def test_what_is_held_no_more_leaves_the_files(left: int) -> None:
-    whole, after = tree(hold(3000)), fleet(hold(left) if left else None)
+    whole, after = tree(hold(WHOLE)), fleet(hold(left) if left else None)
 
     files = put(whole, composed(read_state(whole), after))
 
@@ -99,12 +101,12 @@ def test_what_is_held_no_more_leaves_the_files(left: int) -> None:
     assert {path for path in files if path.startswith("holds/")} == {
         path for path in put({}, composed(FleetState(), after)) if path.startswith("holds/")
     }
-    if left == 2999:
+    if left == WHOLE - 1:
         assert sum(whole.get(path) != file for path, file in files.items()) <= 4, "the file, fleet.yaml and a part"
 
 
 def test_an_earlier_version_s_file_of_all_removals_is_read_and_written_anew() -> None:
-    one = hold(3000)
+    one = hold(WHOLE)
     text = write_documents([write(one)])
     files = {**{p: f for p, f in tree(one).items() if not p.startswith("holds/")}, PATH: StateFile(blob_of(text), text)}
 
@@ -122,14 +124,14 @@ def damaged(files: dict[str, StateFile]) -> FleetState:
 @pytest.mark.parametrize(
     ("lost", "where", "says"),
     [
-        (1, PATH, "it counts 3000 removals, and its folder has "),
-        (99, PATH, "it counts 3000 removals, and its folder has 0"),
+        (1, PATH, f"it counts {WHOLE} removals, and its folder has "),
+        (99, PATH, f"it counts {WHOLE} removals, and its folder has 0"),
         (0, f"holds/{NAME}/", f"there is no hold {NAME}"),
     ],
     ids=["a part", "the folder", "its own file"],
 )
 def test_what_is_lost_of_it_is_noticed_and_put_right(lost: int, where: str, says: str) -> None:
-    files = tree(hold(3000))
+    files = tree(hold(WHOLE))
     gone = sorted(path for path in files if path.startswith(f"holds/{NAME}/"))[:lost] or [PATH]
     files = {path: file for path, file in files.items() if path not in gone}
 
@@ -139,7 +141,7 @@ def test_what_is_lost_of_it_is_noticed_and_put_right(lost: int, where: str, says
     assert state.damage.lost
     with pytest.raises(BadInput, match=says):
         read_state(files)
-    for after in (fleet(hold(3000)), fleet(hold(2)), fleet(None), replace(state, damage=FleetState().damage)):
+    for after in (fleet(hold(WHOLE)), fleet(hold(2)), fleet(None), replace(state, damage=FleetState().damage)):
         repaired = put(files, composed(state, after))
         assert read_state(repaired) == after
 
