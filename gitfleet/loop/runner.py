@@ -13,6 +13,7 @@ from datetime import timedelta
 from queue import Empty, SimpleQueue
 
 from gitfleet.errors import GitfleetError, GiveUp, RetryLater, Stopped
+from gitfleet.loop.backoff import Backoff, Curve
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.results import ReconcileResult
 from gitfleet.model.failures import Failure, Subject, attempt
@@ -20,8 +21,7 @@ from gitfleet.ports.clock import Clock
 
 log = logging.getLogger(__name__)
 _BUSY_PAUSE = 1.0
-_MAX_BACKOFF = 300.0
-_MAX_DOUBLINGS = 10
+_PAUSES = Curve(most=300.0)
 _MORE_TRIES = 4
 
 
@@ -110,7 +110,7 @@ class Runner:
         and what runs must outlive it.
         """
         end_watch = self.watch(self.wake)
-        failures, reconciles = 0, 0
+        backoff, reconciles = Backoff(_PAUSES), 0
         try:
             while not self.wake.stopped:
                 result = attempt(Subject("reconcile", "of the whole fleet"), self.driver.reconcile)
@@ -119,13 +119,13 @@ class Runner:
                         break
                     if isinstance(result.cause, GiveUp) and reconciles == 0:
                         raise result.cause
-                    failures += 1
-                    pause = min(_MAX_BACKOFF, 2.0 ** min(failures, _MAX_DOUBLINGS))
-                    message = result.cause if isinstance(result.cause, GitfleetError) else result.report
+                    message = str(result.cause) if isinstance(result.cause, GitfleetError) else result.report
+                    pause = backoff.after(type(result.cause))
                     log.warning("%s; trying again in %g s", message, pause)
                     self.wake.wait(pause)
                     continue
-                failures, reconciles = 0, reconciles + 1
+                backoff.forget()
+                reconciles += 1
                 self.wake.wait(self._pause(result))
         finally:
             end_watch()

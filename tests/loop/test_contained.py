@@ -17,7 +17,7 @@ def raising(error: BaseException) -> None:
 def test_an_unforeseen_error_is_outlived_and_tried_again_with_growing_pauses() -> None:
     loop = Loop([ZeroDivisionError("hunter2"), ZeroDivisionError("hunter2"), SETTLED], waits=3)
     assert loop.runner.until_stopped() == 0
-    assert loop.wake.pauses == [2.0, 4.0, 30.0]
+    assert loop.wake.pauses == [5.0, 2.0, 30.0]
 
 
 @pytest.mark.parametrize("error", [MemoryError(), KeyboardInterrupt(), SystemExit(1)], ids=repr)

@@ -112,9 +112,18 @@ def test_time_alone_wakes_it_at_its_moment_and_not_before() -> None:
 
 def test_faults_are_tried_again_with_growing_pauses() -> None:
     down = RemoteUnreachable("the remote does not answer")
-    loop = Loop([SETTLED, *[down] * 11, SETTLED, down], waits=14)
+    loop = Loop([SETTLED, *[down] * 20, SETTLED, down], waits=23)
     loop.runner.until_stopped()
-    assert loop.wake.pauses == [30.0, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300, 30.0, 2]
+    slow = [5.0, 2.0, 2.4, 2.88, 3.46, 4.15, 4.98, 5.97, 7.17, 8.6, 10.32, 12.38, 14.86]
+    assert loop.wake.pauses[1:22] == [*slow, 22.29, 33.44, 50.15, 75.23, 112.84, 169.27, 253.9, 30.0]
+    assert (loop.wake.pauses[0], loop.wake.pauses[22]) == (30.0, 5.0)
+
+
+def test_another_fault_starts_the_pauses_again() -> None:
+    down, bad = RemoteUnreachable("the remote does not answer"), BadInput("a bad push")
+    loop = Loop([SETTLED, down, down, bad, bad, down], waits=6)
+    loop.runner.until_stopped()
+    assert loop.wake.pauses == [30.0, 5.0, 2.0, 5.0, 2.0, 5.0]
 
 
 def test_a_remote_may_be_down_for_weeks() -> None:
@@ -133,7 +142,7 @@ def test_a_wrong_start_is_told_and_a_bad_push_is_outlived() -> None:
         unlucky.runner.until_stopped()
     later = Loop([SETTLED, BadInput("there is no branch"), SETTLED], waits=4)
     assert later.runner.until_stopped() == 0
-    assert later.wake.pauses == [30.0, 2.0, 30.0, 30.0]
+    assert later.wake.pauses == [30.0, 5.0, 30.0, 30.0]
 
 
 def test_the_loop_ends_in_the_middle_of_a_tick_that_is_given_up() -> None:

@@ -29,8 +29,7 @@ def give_up(missing: MissingRealPart) -> NoReturn:
     pytest.skip(f"a real part is missing: {missing}")
 
 
-LATER_AREA = "vectors of what is not built yet"
-NOT_REQUIRED = ("this git has no reftable", LATER_AREA, "no real forge")
+NOT_REQUIRED = ("this git has no reftable", "no real forge")
 """Reasons to skip that are no missing part, for which Debian's git is too old, or that need somebody's account."""
 
 
