@@ -56,5 +56,5 @@ class Backoff:
         return self.curve.after(self.attempts)
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Start again from the first pause."""
         self.attempts = 0
