@@ -19,6 +19,8 @@ FLEET_FILE: Final = "gitfleet.yaml"
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """Of several in one folder the first is read."""
 CHART_FILE: Final = "Chart.yaml"
+HELM_IGNORE_FILE: Final = ".helmignore"
+"""What of a chart helm does not read."""
 BUILD_FILES: Final = (*KUSTOMIZATIONS, HELM_RELEASE_FILE, CHART_FILE)
 """A folder of the payload with one of these is built, not read."""
 _CHART_PARTS: Final = ("templates", "charts", "crds")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from gitfleet.api import Break, Location, dotted, read, without_nulls
 from gitfleet.api.faults import Fault, Severity
@@ -28,6 +28,7 @@ from gitfleet.formats.yaml_scalars import shown
 
 Contents: TypeAlias = Callable[[str], bytes]
 """The bytes of a blob by its id; asked only for files with faults."""
+_BUILDS: Final = tuple(kind for kind in KINDS.values() if kind.place is Place.BUILD_FILE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +250,8 @@ def _top_breaks(kind: Kind, value: Mapping[str, Any], version: str) -> list[Brea
 
 def _read_payload(value: dict[str, Any], origin: Origin, label: str) -> _Found:
     identity = _identity_of(value)
-    kind = KINDS.get(identity[:2]) if identity is not None else None
-    if kind is not None and kind.place is Place.BUILD_FILE:  # no cluster has the kind: its file has another name
+    group, name = str(value["apiVersion"]).rpartition("/")[0], str(value["kind"])
+    if any(is_near(group, one.group) and is_near(name, one.name) for one in _BUILDS):  # in a file of another name
         return _Found(label=label, breaks=[(("kind",), ONLY_A_BUILD_FILE)])
     manifest, breaks = read_manifest(value, origin)
     warnings = [] if identity is None else list(_misplaced(*identity))

@@ -13,7 +13,15 @@ from typing import Final
 
 from gitfleet.api.faults import Severity
 from gitfleet.api.objects import Identity, ObjectKey, key_of
-from gitfleet.desired.paths import BUILD_FILES, area_of, folders_of, is_build_file, is_kustomization, read_paths
+from gitfleet.desired.paths import (
+    BUILD_FILES,
+    HELM_IGNORE_FILE,
+    area_of,
+    folders_of,
+    is_build_file,
+    is_kustomization,
+    read_paths,
+)
 from gitfleet.desired.request import SYMLINK, DesiredRequest
 from gitfleet.formats.limits import MAX_FILE_BYTES
 from gitfleet.formats.yaml_reader import parse_documents
@@ -91,8 +99,23 @@ class Rebuilt:
             return f"{own} was removed, and {left}, of which it was built, is still there" if left else ""
         if other := self._part_of(folder):
             return f"{own} is a part of {other} now, and yields nothing by itself"
+        if hiding := self._hiding(folder):
+            return f"{hiding} hides more of the chart, and {own} yields it no more"
         left = self._source_of(identity, folder)
         return f"{left} is still there, and {own} does not use it any more" if left else ""
+
+    def _hiding(self, folder: str) -> str:
+        """The ignore file of a chart that a folder is built of, with a rule that this commit brings; "" for none."""
+        built, before = self._request.built.get(folder), self._request.built_of.get(folder, {})
+        for path in built.sources if built is not None else ():
+            if path.endswith(f"/{HELM_IGNORE_FILE}") and path in (self._request.changed or ()):
+                now, was = (
+                    self._request.contents(blob) if blob else b""
+                    for blob in (self._request.files[path].blob, before.get(path, ""))
+                )
+                if not set(now.splitlines()) <= set(was.splitlines()):
+                    return path
+        return ""
 
     def _is_built(self, folder: str) -> bool:
         built = self._request.built.get(folder)

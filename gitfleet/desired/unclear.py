@@ -106,6 +106,7 @@ def _out_of_sight(read: CommitRead, faults: Sequence[Fault]) -> Iterator[Fault]:
     """Files that had an error, or a placement that was not in force yet, and are not read any more or say nothing."""
     request = read.request
     waiting = {path for path in request.before if any(map(read.is_unknown, read.recovery.named_in(path)))}
+    waiting |= {reason.error_in for hold in request.accepted.holds.values() for reason in hold.reasons} - {""}
     for path in sorted(waiting.union(request.held)):
         reading = read.readings.get(path)
         if is_build_file(path) or (reading is not None and _says_something(reading)):

@@ -89,7 +89,7 @@ def test_a_new_value_is_rolled_out_and_a_restart_is_not(world: BuiltWorld) -> No
         ({OWN: release().replace("namespace: shop", "namespace: default")}, "the commit moves"),
         ({OWN: None}, f"{OWN} was removed, and resources/app/prod.yaml, of which it was built, is still there"),
         ({OWN: None, f"{OWN}.bak": release("  valuesFiles: [prod.yaml]\n")}, f"{OWN}.bak"),
-        ({f"{CHART}/.helmignore": "templates/\n"}, "has nothing any more of what it had"),
+        ({f"{CHART}/.helmignore": "templates/\n"}, f"{CHART}/.helmignore hides more of the chart"),
     ],
 )
 def test_a_slip_that_would_take_a_whole_release_away_is_held(
@@ -102,6 +102,60 @@ def test_a_slip_that_would_take_a_whole_release_away_is_held(
         world.settle()
         assert sizes(world) == ["small", "small"]
     assert says in " ".join(str(reason) for hold in world.state().holds.values() for reason in hold.reasons)
+
+
+YML = "resources/app/gitfleet-helm.yml"
+
+
+@pytest.mark.parametrize("edit", ["", "# later\n"])
+@pytest.mark.parametrize("ending", [".bak", ".tmp", ""])
+def test_a_release_file_that_is_renamed_twice_takes_nothing_away(world: BuiltWorld, ending: str, edit: str) -> None:
+    unread = f"resources/app/gitfleet-helm{ending}"
+    with world.nothing_deleted():
+        world.write({OWN: None, YML: release()})
+        world.settle()
+        world.write({YML: None, unread: edit + release()})
+        world.settle()
+        assert sizes(world) == ["small", "small"]
+        world.write({unread: None, OWN: release()})
+        world.settle()
+    assert (sizes(world), world.state().faults, world.state().holds) == (["small", "small"], (), {})
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("gitfleet.dev/", "gitfleet.de/"), ("kind: HelmRelease", "kind: HelmReleese")]
+)
+def test_a_misspelt_release_in_a_file_of_another_name_is_an_error(world: BuiltWorld, old: str, new: str) -> None:
+    with world.nothing_deleted():
+        world.write({OWN: None, YML: release().replace(old, new)})
+        world.settle()
+    assert sizes(world) == ["small", "small"]
+    assert "is read only in a file named" in str(world.state().faults[0])
+
+
+IGNORE = f"{CHART}/.helmignore"
+
+
+def test_a_rule_that_hides_one_of_several_templates_is_held(world: BuiltWorld) -> None:
+    world.write({IGNORE: "*.tmp\n"})
+    world.settle()
+    with world.nothing_deleted():
+        world.write({IGNORE: "*.tmp\ntemplates/more.yaml\n"})
+        world.settle()
+        (hold,) = world.state().holds.values()
+        assert f"{IGNORE} hides more of the chart" in str(hold.reasons[0])
+        world.write({IGNORE: "*.tmp\n"})
+        world.settle()
+    assert (sizes(world), world.state().holds) == (["small", "small"], {})
+
+
+@pytest.mark.parametrize("rules", ["# none\n", None])
+def test_a_template_that_goes_with_a_rule_less_is_removed(world: BuiltWorld, rules: str | None) -> None:
+    world.write({IGNORE: "# none\n*.tmp\n"})
+    world.settle()
+    world.write({IGNORE: rules, f"{CHART}/templates/more.yaml": None})
+    world.settle()
+    assert (sizes(world), world.state().holds) == (["small", None], {})
 
 
 @pytest.mark.parametrize("name", ["resources/app/gitfleet-helm.yml", "resources/app/release.yaml"])
