@@ -4,7 +4,7 @@ WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY gitfleet ./gitfleet
 COPY repo-layout ./repo-layout
-RUN python -m venv /opt/gitfleet && /opt/gitfleet/bin/pip install --no-cache-dir ".[forges]"
+RUN python -m venv /opt/gitfleet && /opt/gitfleet/bin/pip install --no-cache-dir ".[forges,sops]"
 
 # Helm in the version that the tests use, by the checksums of its go.sum.
 FROM golang:1.26 AS tools

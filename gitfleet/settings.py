@@ -82,7 +82,7 @@ class Settings:
     `cache_dir` holds the mirror and the parse cache: losing it costs time only. `simulated_dir` keeps simulated
     clusters between runs; `simulate_unconnected` lets a cluster without connection be simulated (demo, simulate).
     `watch_branch` overrides the FleetConfig's; `approval_policy` is a file with a policy that outranks the one there.
-    Without `forge` nothing is shown on one.
+    Without `forge` nothing is shown on one. `sops_age_key_file` has the age keys that SOPS files are decrypted with.
     """
 
     repo: str
@@ -96,6 +96,7 @@ class Settings:
     limits: Limits = Limits()
     git_credentials: GitCredentials = GitCredentials()
     forge: ForgeSettings | None = None
+    sops_age_key_file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

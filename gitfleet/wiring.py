@@ -24,6 +24,7 @@ from gitfleet.adapters.helm import HelmProgram
 from gitfleet.adapters.kube import CoreProvider, KubeDirectory, Provider, Timeouts, chosen_providers
 from gitfleet.adapters.kustomize import KustomizeProgram
 from gitfleet.adapters.report_files import save_report
+from gitfleet.adapters.sops import AgeDecryptor
 from gitfleet.adapters.state_dir import StateDirectory
 from gitfleet.api.fleet import Branches, FleetConfig, ListedProvider
 from gitfleet.api.scenarios import Scenario
@@ -58,6 +59,7 @@ from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
 from gitfleet.simulation.scenario import read_scenario
 from gitfleet.simulation.scenario_run import Reconciler, ScenarioRun
+from gitfleet.simulation.stand_in_values import StandInValues
 
 log = logging.getLogger(__name__)
 _FORGE_SECONDS = 10.0
@@ -84,23 +86,23 @@ __all__ = [
 
 @contextmanager
 def open_workspace(
-    settings: Settings, *, clusters: str = "live", work_tree: WorkTreeFiles | None = None
+    settings: Settings, *, clusters: str = "live", work_tree: WorkTreeFiles | None = None, decrypts: bool = False
 ) -> Iterator[Workspace]:
     """Open a repository for questions and for running; `clusters` is live, simulated, none or recorded. With
-    `work_tree` its files can be asked about as a commit."""
+    `work_tree` its files can be asked about as a commit; only one that `decrypts` can apply what SOPS encrypted."""
     clock, remote = SystemClock(), open_repository(settings)
     repo = WithWorkTree(remote, work_tree) if work_tree is not None else remote
     cache = SqliteBlobCache(settings.cache_dir / "parsed.sqlite3")
     kept = settings.simulated_dir or settings.cache_dir / "simulated"
     simulated = SimulatedFleet.load(kept, clock)
     simulation = simulated_clusters(simulated, clock, keep_in=kept if clusters == "live" else None)
-    wake = Wake()
+    wake, providers = Wake(), _ListedProviders()
     executor = ThreadPoolExecutor(max_workers=32, thread_name_prefix="cluster")
-    providers = _ListedProviders()
     directory = _directory(settings, providers.chosen, simulation, all_simulated=clusters == "simulated")
     # What snapshots hold may lie in the state alone: it is read from where the state is.
     unconnected = clusters == "simulated" or settings.simulate_unconnected
-    trees = DesiredTrees(repo, cache, settings.limits, builds=folder_builds(), simulated=unconnected)
+    keys = AgeDecryptor(settings.sops_age_key_file) if decrypts else None
+    trees = DesiredTrees(repo, cache, settings.limits, builds=folder_builds(), simulated=unconnected).decrypting(keys)
     driver = Driver(
         reader=repo,
         writer=remote,
@@ -271,6 +273,7 @@ def run_scenario(
 
     def start(on_event: Callable[[Event], None]) -> Reconciler:
         trees = DesiredTrees(repo, MemoryCache(), chosen.limits, what_if=what_if, builds=folder_builds())
+        trees = trees.decrypting(StandInValues())
         return Driver(
             reader=repo,
             writer=repo,

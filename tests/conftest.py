@@ -8,6 +8,7 @@ import pytest
 
 pytest_plugins = ["tests.profiles", "tests.realparts.fixtures", "tests.properties.options"]
 
+_BUILT = {"control_planes", "helm", "sops"}
 REAL_SECONDS = 3600
 """The limit of a test that needs real parts: the first one of them may have to build the control plane."""
 
@@ -15,7 +16,7 @@ REAL_SECONDS = 3600
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give tests that need real parts the longer limit."""
     for item in items:
-        real = item.get_closest_marker("real") or {"control_planes", "helm"} & {*getattr(item, "fixturenames", ())}
+        real = item.get_closest_marker("real") or _BUILT & {*getattr(item, "fixturenames", ())}
         if real and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(REAL_SECONDS))
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from gitfleet.api.objects import JsonObject, JsonValue
+from gitfleet.apply.encrypted import as_encrypted
 from gitfleet.formats.canonical_json import json_text
 from gitfleet.formats.managed_fields import (
     OwnedFields,
@@ -45,7 +46,8 @@ _Found = Iterator[tuple[str, JsonValue, JsonValue]]
 
 def find_differences(manifest_body: JsonObject, live_body: JsonObject, *, full: bool = False) -> DifferenceDetails:
     """At most MOST_DETAILS differing fields in document order; `full` also lists fields that only the live object
-    has."""
+    has. A value that SOPS encrypted differs unless gitfleet applied it."""
+    manifest_body, live_body = as_encrypted(manifest_body, live_body)
     secret = is_secret(manifest_body) or is_secret(live_body)
     encoded = secret and manifest_body.get("apiVersion") == "v1"
     wanted, live = (_decoded(manifest_body), _decoded(live_body)) if encoded else (manifest_body, live_body)

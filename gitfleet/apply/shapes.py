@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from gitfleet.api.objects import JsonObject, JsonValue
+from gitfleet.apply.encrypted import as_encrypted
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.managed_fields import (
     MAPPING,
@@ -37,10 +38,11 @@ def shape_digest(manifest_body: JsonObject, live_body: JsonObject) -> str:
     """SHA-256 hex of the live object's values at the manifest's own fields.
 
     Maps count by the manifest's keys, lists as the module's docstring says; identity, `status` and all metadata but
-    labels and annotations never count. Two observations of an object nobody touched give the same digest.
+    labels and annotations never count. Two observations of an object nobody touched give the same digest. It never
+    depends on a value that SOPS encrypted.
     """
     owned = owned_fields(live_body)
-    wanted, live = as_stored(manifest_body), live_body
+    wanted, live = as_encrypted(as_stored(manifest_body), live_body)
     shape: dict[str, JsonValue] = {}
     for part, want in wanted.items():
         if part not in _UNSHAPED and part in live:

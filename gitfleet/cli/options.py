@@ -202,6 +202,15 @@ approval_policy = click.option(
 )
 
 
+sops_age_key_file = click.option(
+    "--sops-age-key-file",
+    type=_PATH,
+    metavar="FILE",
+    envvar="GITFLEET_SOPS_AGE_KEY_FILE",
+    help="The age keys that Secrets encrypted with SOPS are decrypted with.",
+)
+
+
 forge = combined(
     click.option("--forge", metavar="NAME", help="Show requests and statuses on a forge: github, gitlab or gitea."),
     click.option("--forge-url", metavar="URL", help="Where it is, as a browser has it (default: its public server)."),
@@ -265,6 +274,7 @@ class ProcessOptions(ForgeOptions, total=False):
     simulate_unconnected: bool
     branch: str | None
     approval_policy: Path | None
+    sops_age_key_file: Path | None
 
 
 def settings_for(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
@@ -290,6 +300,7 @@ def settings_for(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
         approval_policy=given.get("approval_policy"),
         git_credentials=git_credentials(),
         forge=forge_settings(repo, given),
+        sops_age_key_file=given.get("sops_age_key_file"),
     )
 
 

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     options.branch,
     options.approval_policy,
     options.forge,
+    options.sops_age_key_file,
     options.connections,
     options.cache_dir,
 )
@@ -70,7 +71,7 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, out
     listed_at_the_end = (EventType.FAULT,) if once or until_settled else ()
     result: ReconcileResult | None = None
     with (
-        wiring.open_workspace(settings) as workspace,
+        wiring.open_workspace(settings, decrypts=True) as workspace,
         wiring.shown_on_forge(workspace, settings),
         ending_gently(workspace.wake.stop) as ending,
         progress_for(output, live=True, without=listed_at_the_end) as progress,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.command(epilog=options.example("gitfleet validate", "gitfleet validate . --rev my-change -o github"))
 @options.rev
 @click.option("--work-tree", is_flag=True, help="Read the files of the work tree as they are, not a commit.")
-@options.settings(options.repo, options.branch, options.cache_dir, of_state=False)
+@options.settings(options.repo, options.branch, options.sops_age_key_file, options.cache_dir, of_state=False)
 @options.output("text", "json", "github", "sarif")
 def validate(rev: str | None, work_tree: bool, settings: Settings, output: str) -> int:
     """Show every error of a commit as path:line: Kind/name: field: message.
@@ -33,9 +33,11 @@ def validate(rev: str | None, work_tree: bool, settings: Settings, output: str) 
 
     files = files_of(settings, rev, work_tree)
     read = files if work_tree else None
-    with wiring.open_workspace(settings, clusters="none", work_tree=read) as workspace:
+    decrypts = settings.sops_age_key_file is not None
+    with wiring.open_workspace(settings, clusters="none", work_tree=read, decrypts=decrypts) as workspace:
         commit = wiring.commit_id_of(read) if read else workspace.commit_of(rev)
         faults = workspace.faults_at(commit)
+        unread = 0 if decrypts else workspace.encrypted_at(commit)
     errors = sum(fault.severity == "error" for fault in faults)
     match output:
         case "json":
@@ -50,6 +52,8 @@ def validate(rev: str | None, work_tree: bool, settings: Settings, output: str) 
                 show_wrapped(str(fault) if fault.severity == "error" else f"{fault} (warning)", "  ")
     what = "the work tree" if read else f"commit {commit[:12]}"
     say(f"{what} has {counted(errors or 'no', 'error')} and {counted(len(faults) - errors or 'no', 'warning')}")
+    if unread:
+        say(f"not decrypted: {counted(unread, 'Secret')}; name the key with --sops-age-key-file to have them checked")
     if files is not None and files.changed and not read:
         say(f"not read: the work tree has uncommitted changes in {uncommitted(files.changed)}; --work-tree reads them")
     return 1 if errors else 0

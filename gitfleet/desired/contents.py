@@ -15,6 +15,7 @@ from gitfleet.api.values import is_kind_name, is_reserved_namespace
 from gitfleet.desired.field_types import NO_MAPPING, type_breaks
 from gitfleet.desired.identity import NO_KIND, kind_breaks, known_scope, metadata_breaks, scope_break
 from gitfleet.formats.kinds import BUILT_IN_KINDS, is_envelope_kind
+from gitfleet.formats.sops import METADATA, is_sops_encrypted
 from gitfleet.formats.yaml_reader import UnreadableText
 
 _READ_HERE: Final[Mapping[GroupKind, tuple[tuple[str, ...], ...]]] = {
@@ -103,6 +104,8 @@ def _inner_breaks(inner: Any, envelope: Manifest, scopes: Mapping[GroupKind, boo
         return breaks
     key = key_of(inner)
     breaks = kind_breaks(key)
+    if is_sops_encrypted(inner):
+        breaks.append(((METADATA,), "says that the object is encrypted with SOPS; write it to a file of its own"))
     if sentence := scope_break(known_scope(key.group_kind, scopes), key.kind, key.namespace):
         breaks.append((("metadata", "namespace"), sentence))
     elif key.group_kind == GroupKind("", "Namespace") and is_reserved_namespace(key.name):

@@ -17,6 +17,7 @@ from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.staged import Approval, StagedRun
 from gitfleet.api.values import NamespacedName
 from gitfleet.desired.approvals import approval_warnings
+from gitfleet.desired.encrypted import Decrypted
 from gitfleet.desired.exported import with_beginning
 from gitfleet.desired.kinds import ROLLOUT_KINDS, WRITTEN_BY_GITFLEET, is_our_group
 from gitfleet.desired.paths import IGNORE_FILE, is_ours, is_payload_path
@@ -79,8 +80,11 @@ class _Found:
     line: int = 0
 
 
-def read_file(path: str, blob: str, parsed: ParsedFile, contents: Contents) -> FileReading:
-    """Type a parsed file. Never raises on any content; `contents` serves only to find lines of faults."""
+def read_file(
+    path: str, blob: str, parsed: ParsedFile, contents: Contents, decrypted: Decrypted | None = None
+) -> FileReading:
+    """Type a parsed file. Never raises on any content; `contents` serves only to find lines of faults, `decrypted` to
+    find what SOPS encrypted and cannot be decrypted."""
     hint = "" if is_ours(path) else f"; if it is none of gitfleet's files, ignore it in {IGNORE_FILE}"
     faults = [Fault(path, line, "", "", f"{message}{hint}") for line, message in parsed.faults]
     objects: list[ReadObject] = []
@@ -89,7 +93,7 @@ def read_file(path: str, blob: str, parsed: ParsedFile, contents: Contents) -> F
     notes: list[tuple[_Found, Document, Break, Severity]] = []
     for document in parsed.documents:
         origin = Origin(path, document.line, blob, document.index)
-        found = _read_document(path, document.value, origin)
+        found = _read_document(path, document.value, origin, decrypted)
         notes += [(found, document, note, Severity.ERROR) for note in found.breaks]
         notes += [(found, document, note, Severity.WARNING) for note in found.warnings]
         if found.value is not None and found.identity is not None:
@@ -154,7 +158,7 @@ def _lines(contents: Contents, blob: str, places: list[tuple[int, int, Location]
     return lines_of(content, [(index, location) for index, _, location in places])
 
 
-def _read_document(path: str, value: JsonValue, origin: Origin) -> _Found:
+def _read_document(path: str, value: JsonValue, origin: Origin, decrypted: Decrypted | None) -> _Found:
     if not isinstance(value, dict):
         if not is_ours(path):
             return _Found()
@@ -177,7 +181,7 @@ def _read_document(path: str, value: JsonValue, origin: Origin) -> _Found:
         return _Found(label=label, breaks=missing)
     group, _, version = str(api_version).rpartition("/")
     if is_payload_path(path) or is_envelope_kind(group, str(name)):
-        return _read_payload(value, origin, label)
+        return _read_payload(value, origin, label, decrypted)
     if is_our_group(group):
         return _read_ours(value, origin, label, version)
     if (group, str(name)) in ROLLOUT_KINDS:
@@ -187,7 +191,7 @@ def _read_document(path: str, value: JsonValue, origin: Origin) -> _Found:
     if misplaced is not None:
         sentence = f"is not the group of {name}; did you mean {misplaced.group}/{misplaced.versions[0]}?"
         return _Found(label=label, breaks=[(("apiVersion",), sentence)])
-    return _read_payload(value, origin, label)
+    return _read_payload(value, origin, label, decrypted)
 
 
 def _read_ours(value: dict[str, Any], origin: Origin, label: str, version: str) -> _Found:
@@ -248,12 +252,12 @@ def _top_breaks(kind: Kind, value: Mapping[str, Any], version: str) -> list[Brea
     return breaks
 
 
-def _read_payload(value: dict[str, Any], origin: Origin, label: str) -> _Found:
+def _read_payload(value: dict[str, Any], origin: Origin, label: str, decrypted: Decrypted | None) -> _Found:
     identity = _identity_of(value)
     group, name = str(value["apiVersion"]).rpartition("/")[0], str(value["kind"])
     if any(is_near(group, one.group) and is_near(name, one.name) for one in _BUILDS):  # in a file of another name
         return _Found(label=label, breaks=[(("kind",), ONLY_A_BUILD_FILE)])
-    manifest, breaks = read_manifest(value, origin)
+    manifest, breaks = read_manifest(value, origin, decrypted)
     warnings = [] if identity is None else list(_misplaced(*identity))
     return _Found(label=label, identity=payload_identity(identity), value=manifest, breaks=breaks, warnings=warnings)
 

@@ -6,14 +6,16 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from gitfleet.formats.json_values import JsonValue
+from gitfleet.formats.sops import is_sops_encrypted
 
 NO_ITEMS: Final = "the List has no items; write them, `items: []` where it is meant to be empty, or remove the document"
 
 
 def is_list(value: JsonValue) -> bool:
-    """Whether a document is a v1 List with its items."""
+    """Whether a document is a v1 List with its items; one that SOPS encrypted stays whole: its items do not say so."""
     return (
         isinstance(value, dict)
+        and not is_sops_encrypted(value)
         and (value.get("apiVersion"), value.get("kind")) == ("v1", "List")
         and isinstance(value.get("items"), list | None)
     )

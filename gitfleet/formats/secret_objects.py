@@ -34,12 +34,6 @@ def is_secret(body: JsonObject) -> bool:
     return body.get("kind") == "Secret"
 
 
-def is_sops_encrypted(body: JsonValue) -> bool:
-    """Whether SOPS encrypted a document: its metadata stand beside the values (getsops/sops stores/stores.go)."""
-    metadata = body.get("sops") if isinstance(body, Mapping) else None
-    return isinstance(metadata, Mapping) and "mac" in metadata
-
-
 def as_stored(body: JsonObject) -> JsonObject:
     """A Secret of Kubernetes as an API server stores it, `stringData` encoded under `data`; the very same object where
     it is none, has no `stringData`, or has values there of types that a server refuses."""

@@ -38,7 +38,7 @@ __all__ = [
     "read_documents",
 ]
 
-PARSER_VERSION: Final = 6
+PARSER_VERSION: Final = 7
 """Grows with every change of what a file means; part of the cache key and of the encoded form."""
 MOST_FAULTS: Final = 1000
 """So many faults of one file are kept: nobody reads more, and each costs time in every pass."""

@@ -337,7 +337,8 @@ class Driver:
 
     def perform(self, decision: Decision, operations: tuple[Operation, ...]) -> tuple[Outcome, ...]:
         """Carry out what has to be written, clusters side by side."""
-        return self._repeats.perform(operations, self.clock, partial(self.fanout.perform, decision.after.clusters))
+        perform = partial(self.fanout.perform, decision.after.clusters)
+        return self._repeats.perform(operations, self.clock, partial(self.desired_trees.encrypted.perform, perform))
 
     def _asked(self, heads: Mapping[str, str], result: ReconcileResult) -> ReconcileResult:
         """The result, once the branches are there by which people approve; what fails there delays nothing."""

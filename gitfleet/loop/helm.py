@@ -16,7 +16,7 @@ from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.helm_releases import HELM_RELEASE_FILE, HelmRelease
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import canonical_json
-from gitfleet.formats.secret_objects import is_sops_encrypted
+from gitfleet.formats.sops import is_sops_encrypted
 from gitfleet.formats.yaml_reader import Document, LineFault, ParsedFile, lines_of
 from gitfleet.loop.builds import REGULAR, Listing, Outputs, ReadBlobs, output_of, parsed_output
 from gitfleet.loop.chart_files import MOST_BYTES, at_another_time, chart_files
@@ -239,7 +239,7 @@ def _chart(
     files = chart_files({path.removeprefix(prefix): contents[listing[path].oid] for path in inside})
     given = [contents[listing[name].oid] for name in names]
     if encrypted := [name for name, text in zip(names, given, strict=True) if _is_encrypted(text)]:
-        raise BadInput(f"{encrypted[0]} is encrypted with SOPS, which gitfleet does not decrypt; name a plain file")
+        raise BadInput(f"{encrypted[0]} is encrypted with SOPS, and nothing is decrypted for Helm; name a plain file")
     said.names = (*names, own)
     said.chart = Chart(
         release=value.name,

@@ -18,10 +18,12 @@ from gitfleet.api.values import NamespacedName
 from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.formats.yaml_reader import ParsedFile, decode_parsed, encode_parsed
 from gitfleet.loop.builds import Builds
+from gitfleet.loop.encrypted import EncryptedSecrets
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
 from gitfleet.ports.caches import BlobCache
+from gitfleet.ports.decryption import Decryptor
 from gitfleet.ports.repos import RepoReader, TreeEntry
 from gitfleet.settings import Limits
 from gitfleet.state import FAULTS_FILE
@@ -66,6 +68,7 @@ class DesiredTrees:
     ) -> None:
         """With `what_if` every tree is read as if clusters were added, gone or cordoned; without `builds` a folder
         that must be built is a fault, and unless clusters are `simulated` so is one without a connection."""
+        self.encrypted = EncryptedSecrets(self._contents, None)
         self._simulated = simulated
         self._repo = repo
         self._what_if = what_if or WhatIf()
@@ -75,6 +78,12 @@ class DesiredTrees:
         self._parsed: dict[tuple[str, str], ParsedFile] = {}
         self._readings: dict[tuple[str, str], desired.FileReading] = {}
         self._latest: dict[_Read, Desired] = {}
+
+    def decrypting(self, decryptor: Decryptor | None) -> DesiredTrees:
+        """The same, where what SOPS encrypted is a fault unless it can be decrypted. Without a decryptor nothing of it
+        is asked, and nothing of it can be applied."""
+        self.encrypted = EncryptedSecrets(self._contents, decryptor)
+        return self
 
     def at(self, commit: str, state: FleetState) -> Desired:
         """The fleet as written at a commit, parts with errors held at their last good version as `state` knows it."""
@@ -208,7 +217,8 @@ class DesiredTrees:
         key = (path, entry.oid)
         parsed = self._parsed.get(key)
         if parsed is not None and key not in self._readings:
-            self._readings[key] = desired.read_file(path, entry.oid, parsed, self._content)
+            decrypted = self.encrypted.decrypted if self.encrypted.decryptor is not None else None
+            self._readings[key] = desired.read_file(path, entry.oid, parsed, self._content, decrypted)
         return desired.SourceFile(
             mode=entry.mode, blob=entry.oid, size=entry.size, parsed=parsed, reading=self._readings.get(key)
         )

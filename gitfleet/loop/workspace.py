@@ -15,6 +15,7 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput
 from gitfleet.formats.near_names import did_you_mean
+from gitfleet.formats.sops import is_sops_encrypted
 from gitfleet.formats.yaml_reader import lines_of
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.loop.driver import Driver, Listener
@@ -93,6 +94,10 @@ class Workspace:
     def desired_at(self, commit: str) -> Desired:
         """The fleet as written at a commit."""
         return self.driver.desired_trees.at(commit, self.driver.load_state(self.state_head()))
+
+    def encrypted_at(self, commit: str) -> int:
+        """How many Secrets of a commit SOPS encrypted."""
+        return sum(is_sops_encrypted(manifest.body) for manifest in self.desired_at(commit).payload)
 
     def faults_at(self, commit: str) -> tuple[Fault, ...]:
         """All that is wrong in a commit, and with what is installed here: a FleetConfig may name other plug-ins; and

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from gitfleet.adapters.kube.performing import Performer
+from tests import builders
 from tests.cli.conftest import Shell, commit, git, make_repo
+from tests.sops_files import AgeKey, encrypted
 
 CORE = re.compile(r"c4nary[0-9a-f]{2}", re.IGNORECASE)
 """Stands in every value, with a number of its own."""
@@ -163,12 +165,13 @@ def everything(outputs: Outputs, repo: Path, folder: Path) -> None:
     outputs.texts[f"{len(outputs.texts)}: page"] = (folder / "page.html").read_text()
 
 
-def state_texts(repo: Path) -> dict[str, str]:
-    """Every commit message and file of every commit of the state branch, but for copies of the repo's files."""
+def state_texts(repo: Path, *, copies: bool = False) -> dict[str, str]:
+    """Every commit message and file of every commit of the state branch, without copies of the repo's files unless they
+    are asked for."""
     texts = {"messages": git(repo, "log", "--format=%B%n%an", "gitfleet/state")}
     for one in git(repo, "rev-list", "gitfleet/state").split():
         for path in git(repo, "ls-tree", "-r", "--name-only", one).splitlines():
-            if not path.startswith(COPIES):
+            if copies or not path.startswith(COPIES):
                 texts[f"{one}:{path}"] = git(repo, "show", f"{one}:{path}")
     return texts
 
@@ -214,6 +217,66 @@ def test_no_output_shows_a_value_of_a_secret(
     assert len(saved) > 1, "the failures are reported, in the cache and where the command failed"
     assert outputs.shown() == {}
     assert {place: found for place, text in state_texts(repo).items() if (found := traces(text))} == {}
+
+
+def encrypted_secrets(version: int, key: AgeKey) -> dict[str, str | None]:
+    """Files of a fleet with Secrets that SOPS encrypted, one of them patched; their values change with the version."""
+    values = [f"{canary(64 + number)}-{version}-long-enough" for number in range(5)]
+    one = builders.secret("web", "one", {"a": values[0], "b": "5432"})
+    two = {**builders.an_object("v1", "Secret", "two", namespace="web"), "data": {"a": b64(values[1])}}
+    three = builders.secret("web", "three", {"a": f"first\n{values[2]}\n", "b": values[3]})
+    patch = {"op": "replace", "path": "/stringData/b", "value": "patched"}
+    return {
+        "resources/web/sops-one.yaml": encrypted(one, to=key),
+        "resources/web/sops-more.yaml": encrypted(two, three, to=key),
+        "overrides/sops.yaml": builders.to_yaml(
+            builders.override("sops", "Secret/three", builders.override_rule(patch))
+        ),
+    }
+
+
+def test_no_output_and_no_file_has_a_value_that_sops_encrypted(
+    gitfleet: Shell, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unlike those of plain Secrets, these stand in no copy on the state branch, no cache and nothing rendered."""
+    repo, outputs, key = make_repo(tmp_path / "fleet"), Outputs(gitfleet), AgeKey()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with_key = ("--sops-age-key-file", key.file(tmp_path))
+    commit(repo, encrypted_secrets(1, key), "Secrets")
+    assert "three" in outputs.run("plan", repo), "the Secrets are placed, as a laptop without the key sees it"
+    assert "was given no key" in outputs.run("run", repo, "--once")
+    outputs.run("run", repo, "--until-settled", "-o", "jsonl", *with_key)
+    simulated = Path(os.environ["XDG_CACHE_HOME"], "gitfleet", "repos")
+    kept = "".join(path.read_text() for path in simulated.rglob("simulated/**/*") if path.is_file())
+    assert {canary(64), canary(65), canary(66)} <= traces(kept), "clusters have the values"
+    assert canary(67) not in traces(kept), "which an override replaced"
+    commit(repo, encrypted_secrets(2, key), "Other values")
+    outputs.run("render", repo, "--out", tmp_path / "rendered")
+    assert "ENC[" in "".join(path.read_text() for path in (tmp_path / "rendered").rglob("*secret-one.yaml"))
+    with monkeypatch.context() as failing:
+        failing.setattr(f"{Performer.__module__}.Performer._apply", _quoting)
+        outputs.run("run", repo, "--once", "-o", "json", *with_key)
+        failing.setattr("gitfleet.loop.encrypted.EncryptedSecrets._decrypted", _quoting)
+        outputs.run("run", repo, "--once", "-o", "json", *with_key)
+    outputs.run("run", repo, "--until-settled", *with_key)
+    broken = {path: str(text).replace("namespace: web", "namespace: web2")
+              for path, text in encrypted_secrets(3, key).items() if "sops-" in path}  # fmt: skip
+    commit(repo, {**broken, "resources/web/wrong.yaml": encrypted(SHORT, to=AgeKey())}, "Mistakes")
+    assert "has another MAC" in outputs.run("run", repo, "--once", *with_key)
+    everything(outputs, repo, tmp_path)
+    outputs.texts["log"] = caplog.text
+    found = {str(path): path for path in tmp_path.rglob("*") if path.is_file()}
+    found |= {str(path): path for path in Path(os.environ["XDG_CACHE_HOME"]).rglob("*") if path.is_file()}
+    outputs.texts |= {
+        name: path.read_bytes().decode("latin-1") for name, path in found.items() if "/simulated/" not in name
+    }
+    texts = {**outputs.texts, **state_texts(repo, copies=True)}
+    shown = {place: those for place, text in texts.items() if (those := traces(text) & SOPS)}
+    assert shown == {}
+
+
+SHORT = builders.secret("web", "wrong", {"a": f"{canary(69)}-never-decrypted"})
+SOPS = {"hex", *(canary(number) for number in range(64, 70))}
 
 
 def _quoting(*given: object) -> None:

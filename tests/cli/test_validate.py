@@ -9,9 +9,11 @@ from urllib.request import ProxyHandler, build_opener
 import pytest
 
 from gitfleet.adapters import hermetic
+from tests import builders
 from tests.adapters.test_kustomize import needs_program
 from tests.adapters.test_kustomize_network import listening
 from tests.cli.conftest import Shell, commit, git
+from tests.sops_files import AgeKey, encrypted
 
 BAD = """\
 apiVersion: placement.kubernetes-fleet.io/v1
@@ -199,3 +201,15 @@ def test_nothing_is_fetched(what: str, gitfleet: Shell, fleet: Path, monkeypatch
         assert asked == ["/seen"]
     for ended in every:
         assert ended.code == 1 and ended.out.startswith("resources/k/kustomization.yaml:"), ended
+
+
+def test_what_is_encrypted_is_checked_where_the_key_is_given(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
+    key, other = AgeKey(), AgeKey()
+    commit(fleet, {"resources/web/db.yaml": encrypted(builders.secret("web", "db", {"a": "b"}), to=other)})
+    ended = gitfleet("validate", fleet)
+    assert (ended.code, ended.out) == (0, "")
+    assert "not decrypted: 1 Secret; name the key with --sops-age-key-file to have them checked" in ended.err
+    ended = gitfleet("validate", fleet, "--sops-age-key-file", key.file(tmp_path))
+    assert ended.code == 1
+    assert f"the file is encrypted for {other.recipient}" in " ".join(ended.out.split())
+    assert gitfleet("validate", fleet, "--sops-age-key-file", other.file(tmp_path)).code == 0

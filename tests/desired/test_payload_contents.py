@@ -108,17 +108,6 @@ def test_the_texts_of_an_annotated_config_map_are_read_with_the_commit(text: str
     assert fault.startswith(f"4: data.x: {sentence}"), fault
 
 
-@pytest.mark.parametrize("field", ["data", "stringData"])
-def test_what_sops_encrypted_is_an_error_and_not_placed_encrypted(field: str) -> None:
-    parts: dict[str, Any] = {field: {"a": "ENC[AES256_GCM,data:eA==,iv:eA==,tag:eA==,type:str]"}}
-    found = faults(payload("Secret", **parts, sops={"mac": "ENC[x]", "version": "3.13.3", "age": []}))
-    assert len(found) == 1
-    assert "sops: says that the object is encrypted with SOPS, which gitfleet does not decrypt" in found[0]
-    assert "ENC[" not in found[0]
-    assert faults(payload("Secret", stringData={"sops": "x"})) == []
-    assert faults(payload("ConfigMap", sops={"what": "ever"})) == []
-
-
 def test_a_sound_envelope_of_either_kind_has_no_fault() -> None:
     role = ROLE % ", namespace: shop"
     assert faults(payload("ConfigMap", metadata=ANNOTATED, data={"x": role})) == []

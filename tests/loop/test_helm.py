@@ -352,7 +352,7 @@ MISTAKES: dict[str, tuple[Mapping[str, str | bytes | None], str]] = {
             OWN: release("  valuesFiles: [e.yaml]\n"),
             f"{APP}/e.yaml": "password: ENC[AES256_GCM,data:x]\nsops: {mac: 'ENC[x]', version: 3.13.3}\n",
         },
-        f"{APP}/e.yaml is encrypted with SOPS, which gitfleet does not decrypt",
+        f"{APP}/e.yaml is encrypted with SOPS, and nothing is decrypted for Helm",
     ),
     "archives that grow together": (
         {f"{CHART}/charts/db-{n}.tgz": packaged({f"db{n}/big": "0" * (30 << 20)}) for n in range(3)},

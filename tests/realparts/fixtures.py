@@ -45,13 +45,23 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     return report
 
 
+def _program(name: str) -> Path:
+    try:
+        return ensure_program(name)
+    except MissingRealPart as missing:
+        give_up(missing)
+
+
 @pytest.fixture(scope="session")
 def helm() -> Path:
     """The real helm."""
-    try:
-        return ensure_program("helm")
-    except MissingRealPart as missing:
-        give_up(missing)
+    return _program("helm")
+
+
+@pytest.fixture(scope="session")
+def sops() -> Path:
+    """The real sops."""
+    return _program("sops")
 
 
 @pytest.fixture(scope="session")

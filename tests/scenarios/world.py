@@ -22,6 +22,7 @@ from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.model.events import Event
 from gitfleet.model.state import FleetState
+from gitfleet.ports.decryption import Decryptor
 from gitfleet.settings import Limits
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import ClusterEvent, SimulatedCrash
@@ -62,6 +63,7 @@ class World:
     mourn: Callable[[], None] = lambda: None
     start_with: Callable[[Driver], None] = lambda driver: None
     limits: Limits = Limits()
+    decryptor: Decryptor | None = None
 
     def __post_init__(self) -> None:
         self.fleet = SimulatedFleet(self.clock, rules=self.rules, listener=self._happened)
@@ -87,7 +89,7 @@ class World:
 
     def start(self, checkpoint: Checkpoint = nothing) -> Driver:
         """A process that knows nothing but the remote."""
-        trees = DesiredTrees(self.repo, _CACHE, self.limits)
+        trees = DesiredTrees(self.repo, _CACHE, self.limits).decrypting(self.decryptor)
         driver = Driver(
             reader=self.repo,
             writer=self.repo,

@@ -1,0 +1,162 @@
+"""Files that SOPS encrypted for age keys, decrypted in this process (getsops/sops v3: sops.go, aes/cipher.go,
+stores/stores.go).
+
+The data key of a file is encrypted for each recipient by age. Each value is encrypted with it by AES-256-GCM, bound to
+the fields' names above it. The MAC is a SHA-512 of all values in the file's order, encrypted likewise and bound to
+`lastmodified`; so nobody without the data key can give an encrypted value another name or namespace. Neither another
+program nor a network is asked. The libraries are an extra, `gitfleet[sops]`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+from gitfleet.errors import BadInput, MissingPart
+from gitfleet.formats.json_values import JsonValue
+from gitfleet.formats.sops import ENCRYPTED_TEXT, METADATA, is_sops_encrypted
+from gitfleet.formats.yaml_reader import parse_documents
+
+_KEY_LINE: Final = "AGE-SECRET-KEY-1"
+_MOST_KEYS: Final = 1000
+_LARGEST_KEY_FILE: Final = 1 << 20
+_DATA_KEY_BYTES: Final = 32
+_MOST_RECIPIENTS: Final = 100
+_MISSING: Final = 'SOPS files are decrypted with the packages of an extra: pip install "gitfleet[sops]"'
+_CHANGED: Final = (
+    "has another MAC than its values give: it was changed after it was encrypted, or has a value outside of data and "
+    "stringData that SOPS reads in another way (put it in quotes); correct it with `sops edit`"
+)
+_Texts = dict[str, str]
+
+
+class AgeDecryptor:
+    """Decryptor with the age keys of a file, which is read at each use; without a file nothing can be decrypted."""
+
+    def __init__(self, key_file: Path | None) -> None:
+        self._key_file = key_file
+
+    def values(self, content: bytes) -> Mapping[int, Mapping[str, str]]:
+        """Decryptor.values."""
+        documents = _documents(content)
+        metadata = next(iter(documents.values()))[METADATA]
+        opened = _opener(self._data_key(metadata))
+        found: dict[int, _Texts] = {index: {} for index in documents}
+        written = "".join(text for at, body in documents.items() for text in _texts(body, (), opened, found[at]))
+        mac, _ = opened(str(metadata["mac"]), str(metadata.get("lastmodified")))
+        counted = hashlib.sha512(written.encode("utf-8", "surrogatepass")).hexdigest().upper()
+        if not hmac.compare_digest(mac.encode(), counted.encode()):
+            raise BadInput(_CHANGED)
+        return found
+
+    def _data_key(self, metadata: Mapping[str, Any]) -> bytes:
+        try:
+            import pyrage
+        except ImportError as error:
+            raise MissingPart(_MISSING) from error
+        keys = self._keys(pyrage)
+        rows = [row for row in metadata.get("age") or () if isinstance(row, Mapping)][:_MOST_RECIPIENTS]
+        for row in rows:
+            try:
+                key = bytes(pyrage.decrypt(str(row.get("enc")).encode(), keys))
+            except pyrage.DecryptError:
+                continue
+            if len(key) == _DATA_KEY_BYTES:
+                return key
+        known = ", ".join(str(row.get("recipient")) for row in rows[:3]) or "nobody"
+        raise BadInput(f"is encrypted for {known}, and none of the keys in {self._key_file} is one of these")
+
+    def _keys(self, pyrage: Any) -> list[Any]:
+        if self._key_file is None:
+            raise MissingPart("is encrypted, and this process was given no key: name one with --sops-age-key-file")
+        try:
+            with self._key_file.open("rb") as file:
+                lines = file.read(_LARGEST_KEY_FILE).decode(errors="replace").splitlines()[:_MOST_KEYS]
+        except OSError as error:
+            raise MissingPart(f"is encrypted, and {self._key_file} cannot be read: {error.strerror}") from error
+        keys = []
+        for number, line in enumerate(map(str.strip, lines), 1):
+            if not line or line.startswith("#"):
+                continue
+            try:
+                keys.append(pyrage.x25519.Identity.from_str(line))
+            except pyrage.IdentityError:
+                why = f"line {number} of {self._key_file} is no age key, which begins with {_KEY_LINE}"
+                raise MissingPart(f"is encrypted, and {why}") from None
+        if not keys:
+            raise MissingPart(f"is encrypted, and {self._key_file} has no age key, which begins with {_KEY_LINE}")
+        return keys
+
+
+def _documents(content: bytes) -> dict[int, dict[str, Any]]:
+    """The documents of a file that SOPS encrypted as a whole, by their index."""
+    parsed = parse_documents(content, max_bytes=len(content))
+    if parsed.faults:
+        raise BadInput(f"cannot be read: line {parsed.faults[0][0]} {parsed.faults[0][1]}")
+    found = {one.index: one.value for one in parsed.documents if isinstance(one.value, dict)}
+    metadata = [body.get(METADATA) for body in found.values() if is_sops_encrypted(body)]
+    if len(metadata) < max(len(parsed.documents), 1) or any(one != metadata[0] for one in metadata):
+        raise BadInput("is no file of objects that SOPS encrypted as a whole; encrypt it again with `sops encrypt`")
+    return found
+
+
+_Opener = Callable[[str, str], tuple[str, str]]
+"""(encrypted text, what it is bound to) -> the text and its type."""
+
+
+def _opener(key: bytes) -> _Opener:
+    try:
+        from cryptography.exceptions import InvalidTag
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    except ImportError as error:
+        raise MissingPart(_MISSING) from error
+    cipher = AESGCM(key)
+
+    def opened(text: str, bound_to: str) -> tuple[str, str]:
+        parts = ENCRYPTED_TEXT.fullmatch(text)
+        try:
+            if parts is None:
+                raise ValueError("it has another form")
+            data, nonce, tag = (base64.b64decode(part, validate=True) for part in parts.groups()[:3])
+            return cipher.decrypt(nonce, data + tag, bound_to.encode()).decode(), parts[4]
+        except (InvalidTag, binascii.Error, ValueError):
+            where = bound_to.rstrip(":").replace(":", ".")
+            raise BadInput(f"has an encrypted value that cannot be decrypted, at {where}: it was changed") from None
+
+    return opened
+
+
+def _texts(value: JsonValue, path: tuple[str, ...], opened: _Opener, found: _Texts) -> Iterator[str]:
+    """All that the MAC counts of a value, decrypted; the texts that stand encrypted are noted in `found`."""
+    match value:
+        case None:
+            return
+        case dict():
+            for key, part in value.items():
+                if path or key != METADATA:
+                    yield from _texts(part, (*path, key), opened, found)
+        case list():
+            for item in value:
+                yield from _texts(item, path, opened, found)
+        case str() if ENCRYPTED_TEXT.fullmatch(value):
+            text, sort = opened(value, ":".join(path) + ":")
+            if sort == "str":
+                found[value] = text
+            if sort != "comment":
+                yield text
+        case bool() | str():
+            yield str(value)
+        case _:
+            yield _as_go_writes(value)
+
+
+def _as_go_writes(number: float) -> str:
+    """A number as strconv.FormatFloat(number, 'f', -1, 64) writes it."""
+    text = f"{Decimal(repr(number)):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,0 +1,100 @@
+"""Secrets that SOPS encrypted, decrypted for as long as they are applied: nothing that is decided, recorded or shown
+has their plaintext."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gitfleet.api.objects import JsonObject, Manifest, ObjectKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.errors import BadInput, GitfleetError, MissingPart
+from gitfleet.formats.sops import encrypted_outside, is_encrypted_text, is_sops_encrypted, with_values
+from gitfleet.loop.builds import ReadBlobs
+from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update
+from gitfleet.ports.decryption import Decryptor
+
+_Write = Create | Update | Delete
+_Writes = Mapping[str, Sequence[_Write]]
+_Values = dict[str, Mapping[int, Mapping[str, str]]]
+"""What each encrypted text of a file stands for, by the file's blob and the document's index."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncryptedSecrets:
+    """Decrypts by the file that a manifest was read from, whose MAC is checked each time."""
+
+    read: ReadBlobs
+    decryptor: Decryptor | None
+
+    def decrypted(self, manifest: Manifest) -> JsonObject:
+        """The object to apply. BadInput or MissingPart why it cannot be had, in the words of a predicate."""
+        return self._decrypted(manifest, {})
+
+    def perform(self, perform: Callable[[_Writes], tuple[Outcome, ...]], writes: _Writes) -> tuple[Outcome, ...]:
+        """Perform what is to be written with encrypted Secrets decrypted; what cannot be decrypted has failed. The
+        outcomes are those of the operations as they were given."""
+        known, refused = _Values(), list[Outcome]()
+        encrypted: dict[tuple[str, ObjectKey, PlacementKey], Manifest] = {}
+        given: dict[str, list[_Write]] = {}
+        for cluster, operations in writes.items():
+            for operation in operations:
+                if isinstance(operation, Create | Update) and is_sops_encrypted(operation.manifest.body):
+                    try:
+                        body = self._decrypted(operation.manifest, known)
+                    except GitfleetError as error:
+                        refused.append(_refused(operation, error))
+                        continue
+                    encrypted[cluster, operation.key, operation.placement] = operation.manifest
+                    operation = replace(operation, manifest=replace(operation.manifest, body=body))
+                given.setdefault(cluster, []).append(operation)
+        outcomes = perform(given) if given else ()
+        return (*(_as_given(outcome, encrypted) for outcome in outcomes), *refused)
+
+    def _decrypted(self, manifest: Manifest, known: _Values) -> JsonObject:
+        blob = manifest.origin.blob
+        if manifest.key.kind != "Secret" or manifest.key.group or encrypted_outside(manifest.body):
+            raise BadInput("is encrypted in more than the data and stringData of Secrets")
+        if self.decryptor is None:
+            raise MissingPart("is encrypted, and nothing is decrypted here")
+        if blob not in known:
+            content = self.read([blob]).get(blob) if blob else None
+            if content is None:
+                raise BadInput("is not there any more as it was encrypted")
+            known[blob] = self.decryptor.values(content)
+        return with_values(manifest.body, _Lookup(known[blob].get(manifest.origin.document, {})))
+
+
+class _Lookup:
+    """What a text stands for, in a field; in `data` an encrypted text may be encoded, as `stringData` is for a server
+    (`as_stored`)."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = values
+        self._encoded = {_base64(text): _base64(value) for text, value in values.items()}
+
+    def __call__(self, field: str, text: str) -> str:
+        """The value; BadInput where it is encrypted and not known."""
+        if is_encrypted_text(text):
+            if text not in self._values:
+                raise BadInput("has an encrypted value that is no text (put it in quotes) or of another object")
+            return self._values[text]
+        return self._encoded.get(text, text) if field == "data" else text
+
+
+def _base64(text: str) -> str:
+    return b64encode(text.encode()).decode()
+
+
+def _as_given(outcome: Outcome, encrypted: Mapping[tuple[str, ObjectKey, PlacementKey], Manifest]) -> Outcome:
+    done = outcome.operation
+    manifest = encrypted.get((done.cluster, done.key, done.placement))
+    if manifest is None or not isinstance(done, Create | Update):
+        return outcome
+    return replace(outcome, operation=replace(done, manifest=manifest))
+
+
+def _refused(operation: Create | Update, error: GitfleetError) -> Outcome:
+    message = f"{operation.key} was not applied: {operation.manifest.origin.path} {error}"
+    return Outcome(operation=operation, ok=False, code=OutcomeCode.INVALID, message=message)

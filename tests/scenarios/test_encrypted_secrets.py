@@ -1,0 +1,294 @@
+"""Secrets that SOPS encrypted through whole histories: on the clusters as plaintext, and nowhere else."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitfleet.adapters.sops import AgeDecryptor
+from gitfleet.api.objects import key_of
+from tests import builders
+from tests.scenarios.staged_world import QUICK, members
+from tests.scenarios.world import STATE, World
+from tests.sops_files import AgeKey, encrypted
+
+KEY, OTHER = AgeKey(), AgeKey()
+PATH = "resources/web/secret-db.yaml"
+FIRST, SECOND = "c4nary01-first", "c4nary02-second"
+
+
+def secret(password: str = FIRST, **parts: Any) -> dict[str, Any]:
+    return {**builders.secret("web", "db", {"password": password, "user": "admin"}), **parts}
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    return KEY.file(tmp_path)
+
+
+def world_of(
+    keys: Path | None, text: str, *more: dict[str, Any], decryptor: type[AgeDecryptor] = AgeDecryptor, **strategy: Any
+) -> World:
+    """One cluster that has a Secret, a ConfigMap and their namespace."""
+    world = World(rules=(QUICK,), decryptor=decryptor(keys))
+    applied = {**builders.rolling_update(maxUnavailable="100%"), "applyStrategy": strategy}
+    world.write({PATH: text})
+    world.commit(*members("c1"), builders.namespace("web"), builders.config_map("web", "other", {"a": "1"}), *more,
+                 builders.placement("web", "web", strategy=applied))  # fmt: skip
+    world.settle()
+    return world
+
+
+def password(world: World, name: str = "password") -> str | None:
+    live = world.live("c1", "Secret", "db")
+    return None if live is None or name not in live["data"] else base64.b64decode(live["data"][name]).decode()
+
+
+def other(world: World) -> str:
+    live = world.live("c1", "ConfigMap", "other")
+    assert live is not None
+    return str(live["data"]["a"])
+
+
+def applies(world: World) -> int:
+    return sum(happening.what == "apply" for happening in world.happenings)
+
+
+def faults(world: World) -> list[str]:
+    return [str(fault) for fault in world.state().faults]
+
+
+def everything_recorded(world: World) -> str:
+    """All files of the state branch with their commits' messages, copies of the repo's files included."""
+    files = world.repo.files(STATE)
+    messages = "".join(str(entry) for entry in world.repo.log(STATE))
+    return messages + "".join(f"{path}\n{content.decode(errors='replace')}" for path, content in files.items())
+
+
+def test_clusters_get_the_values_and_nothing_else_has_them(keys: Path) -> None:
+    world = world_of(keys, encrypted(secret(), to=KEY))
+    assert (password(world), password(world, "user")) == (FIRST, "admin")
+    live = world.live("c1", "Secret", "db")
+    assert live is not None
+    assert "sops" not in live
+    count = applies(world)
+    world.restart()
+    world.settle()
+    assert applies(world) == count, "a new process applies nothing again"
+    world.write({PATH: encrypted(secret(SECOND), to=KEY)})
+    world.settle()
+    assert password(world) == SECOND
+    recorded = everything_recorded(world)
+    assert "ENC[" in recorded
+    for text in ("c4nary", base64.b64encode(FIRST.encode()).decode(), base64.b64encode(SECOND.encode()).decode()):
+        assert text not in recorded
+    assert "c4nary" not in "".join(map(str, world.events))
+
+
+def test_no_digest_on_the_state_branch_depends_on_a_value(keys: Path) -> None:
+    """Somebody who guesses a value could try it against a digest."""
+    text = encrypted(secret(), to=KEY)
+
+    def digests(world: World) -> list[tuple[str | None, str | None]]:
+        entries = world.state().inventory["c1"].values()
+        return [(entry.applied_digest, entry.shape_digest) for entry in entries if entry.key.kind == "Secret"]
+
+    class Another(AgeDecryptor):
+        """Gives other values for the same file."""
+
+        def values(self, content: bytes) -> Mapping[int, Mapping[str, str]]:
+            found = super().values(content)[0]
+            return {0: {text: f"another {value}" for text, value in found.items()}}
+
+    one, another = world_of(keys, text), world_of(keys, text, decryptor=Another)
+    assert (password(one), password(another)) == (FIRST, f"another {FIRST}")
+    assert digests(one) == digests(another)
+
+
+@pytest.mark.parametrize("field", ["data", "stringData"])
+@pytest.mark.parametrize(
+    "strategy",
+    [{}, {"comparisonOption": "FullComparison"}, {"type": "ServerSideApply", "serverSideApplyConfig": {"force": True}}],
+)
+def test_a_value_that_somebody_changed_is_drift(keys: Path, field: str, strategy: dict[str, Any]) -> None:
+    body = secret()
+    if field == "data":
+        texts = body.pop("stringData")
+        body["data"] = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+    world = world_of(keys, encrypted(body, to=KEY), **strategy)
+    count = applies(world)
+    assert password(world) == FIRST
+    guess = base64.b64encode(b"c4nary03-by-hand").decode()
+    world.fleet.clusters["c1"].mutate(key_of(body), [{"op": "replace", "path": "/data/password", "value": guess}])
+    world.settle()
+    assert (password(world), applies(world)) == (FIRST, count + 1)
+    recorded = everything_recorded(world)
+    assert "c4nary" not in recorded
+    assert guess not in recorded
+
+
+def test_a_drift_that_is_to_stay_is_reported_without_values(keys: Path) -> None:
+    world = world_of(keys, encrypted(secret(), to=KEY), whenToApply="IfNotDrifted")
+    count = applies(world)
+    guess = base64.b64encode(b"c4nary03-by-hand").decode()
+    world.fleet.clusters["c1"].mutate(key_of(secret()), [{"op": "replace", "path": "/data/password", "value": guess}])
+    world.settle()
+    assert (password(world), applies(world)) == ("c4nary03-by-hand", count)
+    recorded = everything_recorded(world)
+    assert "/data/password" in recorded
+    assert "c4nary" not in recorded
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (encrypted(secret(SECOND), to=OTHER), f"the file is encrypted for {OTHER.recipient}, and none of the keys in"),
+        (
+            encrypted(secret(SECOND), to=KEY).replace("name: db\n", "name: db\n  labels: {a: b}\n"),
+            "the file has another MAC than its values give",
+        ),
+        (encrypted(secret(data={"a": "c4nary04!"}), to=KEY), "data.a: must be base64"),
+    ],
+)
+def test_what_cannot_be_decrypted_keeps_what_runs_and_delays_nothing_else(keys: Path, text: str, sentence: str) -> None:
+    world = world_of(keys, encrypted(secret(), to=KEY))
+    with world.nothing_deleted():
+        world.repo.commit_files(
+            "main",
+            {PATH: text, **builders.repo_files_for(builders.config_map("web", "other", {"a": "2"}))},
+            world.clock.now(), "Change",
+        )  # fmt: skip
+        world.settle()
+        assert (password(world), other(world)) == (FIRST, "2")
+        (fault,) = faults(world)
+        assert PATH in fault
+        assert sentence in fault
+        assert "c4nary" not in fault
+        world.restart()
+        world.settle()
+        assert (password(world), other(world)) == (FIRST, "2")
+    world.write({PATH: encrypted(secret(SECOND), to=KEY)})
+    world.settle()
+    assert (password(world), faults(world)) == (SECOND, [])
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_process_without_the_key_changes_and_removes_nothing_of_it(keys: Path, tmp_path: Path, changed: bool) -> None:
+    world = world_of(keys, encrypted(secret(), to=KEY))
+    before = {entry.key: entry for entry in world.state().inventory["c1"].values()}
+    with world.nothing_deleted():
+        for lost in (None, OTHER.file(tmp_path)):
+            world.decryptor = AgeDecryptor(lost)
+            if changed:
+                world.write({PATH: encrypted(secret(SECOND), to=KEY)})
+            world.restart()
+            world.settle()
+            (fault,) = faults(world)
+            assert "sops: cannot be used, since the file is encrypted" in fault
+            assert password(world) == FIRST
+            assert {entry.key: entry for entry in world.state().inventory["c1"].values()} == before
+            world.commit(builders.config_map("web", "other", {"a": "2"}))
+            world.settle()
+            assert other(world) == "2"
+            before = {entry.key: entry for entry in world.state().inventory["c1"].values()}
+    world.decryptor = AgeDecryptor(KEY.file(tmp_path))
+    world.restart()
+    world.settle()
+    assert (password(world), faults(world)) == (SECOND if changed else FIRST, [])
+
+
+def test_a_cluster_that_is_behind_waits_where_the_key_of_its_version_is_gone(keys: Path) -> None:
+    """An override makes an apply necessary, and the file is encrypted for a key that the process has no more."""
+    world = world_of(keys, encrypted(secret(), to=KEY))
+    world.fleet.clusters["c1"].mutate(
+        key_of(secret()), [{"op": "replace", "path": "/data/user", "value": base64.b64encode(b"root").decode()}]
+    )
+    keys.write_text(OTHER.line)
+    with world.nothing_deleted():
+        world.commit(builders.config_map("web", "other", {"a": "2"}))
+        world.settle()
+    assert (password(world), password(world, "user"), other(world)) == (FIRST, "root", "2")
+    assert "Secret/web/db was not applied: resources/web/secret-db.yaml is encrypted for" in everything_recorded(world)
+
+
+def test_overrides_change_what_is_encrypted_as_it_is(keys: Path) -> None:
+    rule = builders.override_rule(
+        {"op": "replace", "path": "/stringData/password", "value": "c4nary09-patched"},
+        {"op": "add", "path": "/metadata/labels", "value": {"a": "b"}},
+        {"op": "add", "path": "/stringData/login", "value": "root"},
+        {"op": "remove", "path": "/stringData/user"},
+    )
+    world = world_of(keys, encrypted(secret(), to=KEY), builders.override("db", "Secret/db", rule))
+    assert [password(world, name) for name in ("password", "user", "login")] == ["c4nary09-patched", None, "root"]
+    live = world.live("c1", "Secret", "db")
+    assert live is not None
+    assert live["metadata"]["labels"] == {"a": "b"}
+    count = applies(world)
+    world.restart()
+    world.settle()
+    assert applies(world) == count
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("/metadata/annotations", "is encrypted in more than the data and stringData of Secrets"),
+        ("/stringData/user", "has an encrypted value that is no text (put it in quotes) or of another object"),
+    ],
+)
+def test_an_override_brings_no_encrypted_value_to_another_object_or_field(keys: Path, path: str, sentence: str) -> None:
+    """Else who may read one Secret of a file, and write to the repo, could read them all."""
+    stolen = builders.secret("web", "stolen", {"a": "c4nary05-stolen"})
+    text = encrypted(stolen, secret(), to=KEY)
+    taken = text.split("a: ")[1].split("\n")[0]
+    assert taken.startswith("ENC[")
+    value: Any = {"a": taken} if path.endswith("annotations") else taken
+    rule = builders.override_rule({"op": "add", "path": path, "value": value})
+    world = world_of(keys, text, builders.override("db", "Secret/db", rule))
+    assert world.live("c1", "Secret", "stolen") is not None
+    assert world.live("c1", "ConfigMap", "other") is not None
+    assert world.live("c1", "Secret", "db") is None
+    assert sentence in everything_recorded(world)
+
+
+def test_a_secret_that_was_plain_becomes_encrypted_and_plain_again(keys: Path) -> None:
+    world = world_of(keys, builders.to_yaml(secret()))
+    for text, value in ((encrypted(secret(), to=KEY), FIRST), (encrypted(secret(SECOND), to=KEY), SECOND)):
+        world.write({PATH: text})
+        world.settle()
+        assert password(world) == value
+    world.write({PATH: builders.to_yaml(secret("plain"))})
+    world.settle()
+    assert password(world) == "plain"
+
+
+def test_an_ignored_entry_keeps_the_value_that_the_cluster_has(keys: Path) -> None:
+    rule = {"kind": "Secret", "jsonPointers": ["/data/password"]}
+    world = world_of(keys, encrypted(secret(), to=KEY), builders.fleet_config(ignoreDifferences=[rule]))
+    assert password(world) == FIRST
+    mine = base64.b64encode(b"c4nary03-by-hand").decode()
+    world.fleet.clusters["c1"].mutate(key_of(secret()), [{"op": "replace", "path": "/data/password", "value": mine}])
+    world.settle()
+    body = builders.secret("web", "db", {"password": SECOND, "user": "root"})
+    world.write({PATH: encrypted(body, to=KEY)})
+    world.settle()
+    assert (password(world), password(world, "user")) == ("c4nary03-by-hand", "root")
+
+
+def test_one_that_was_there_before_is_taken_over_only_where_that_is_wanted(keys: Path) -> None:
+    for mode, value in (("Always", FIRST), ("IfNoDiff", "old"), ("Never", "old")):
+        world = World(rules=(QUICK,), decryptor=AgeDecryptor(keys))
+        world.commit(*members("c1"))
+        world.settle()
+        live = world.fleet.cluster("c1")
+        live.apply_by_hand(builders.namespace("web"))
+        live.apply_by_hand(builders.secret("web", "db", {"password": "old", "user": "admin"}))
+        applied = {**builders.rolling_update(maxUnavailable="100%"), "applyStrategy": {"whenToTakeOver": mode}}
+        world.write({PATH: encrypted(secret(), to=KEY)})
+        world.commit(builders.namespace("web"), builders.placement("web", "web", strategy=applied))
+        world.settle()
+        assert password(world) == value, mode
