@@ -3,7 +3,7 @@ value that the cluster has (as Argo CD's RespectIgnoreDifferences)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Final
@@ -45,9 +45,9 @@ class Ignored:
         wanted, there = as_stored(body), live
         for tree in _trees(rules, live):
             wanted, there = _without_fields(wanted, tree), _without_fields(there, tree)
-        for at, live_at in _places(rules, wanted, there):
-            wanted, there = _without(wanted, at), _without(there, live_at)
-        return wanted, there
+        places = _places(rules, wanted, there)
+        wanted = reduce(_without, _last_first(places), wanted)
+        return wanted, reduce(_without, _last_first(places.values()), there)
 
     def written(self, manifest: Manifest, live: JsonObject) -> Manifest:
         """The manifest to apply to a live object, with the digest that it had.
@@ -62,7 +62,9 @@ class Ignored:
             body = _without_fields(body, tree)
         own = next((tree_of(entry) for entry in managed_entries(live) if is_own_apply(entry)), None)
         others = _leaves(reduce(union, (tree_of(e) for e in managed_entries(live) if not is_own_apply(e)), {}), live)
-        for at, live_at in _places(rules, body, live):
+        places = _places(rules, body, live)
+        for at in _last_first(places):
+            live_at = places[at]
             value = _at(live, live_at)
             if value is _ABSENT:
                 continue
@@ -97,22 +99,27 @@ def _leaves_of(tree: FieldTree, owned: FieldTree, item: str) -> FieldTree:
     parts."""
     left = {}
     for name, below in tree.items():
-        rest = _leaves_of(below, owned[name], name) if below else below
+        rest = _leaves_of(below, owned[name], name)
         is_key = item.startswith("k:") and f'"{name[2:]}":' in item
         if not is_key and (rest if below else not owned.get(name)):
             left[name] = rest
     return left
 
 
-def _places(rules: Sequence[IgnoreDifferences], body: JsonObject, live: JsonObject) -> list[tuple[_Parts, _Parts]]:
-    """Where the rules' pointers lead in a manifest and in the live object, the last items of a list first; none where
-    an item of the manifest cannot be told in the live object."""
-    owned, places = _owned_by_all(live), set()
+def _places(rules: Sequence[IgnoreDifferences], body: JsonObject, live: JsonObject) -> dict[_Parts, _Parts]:
+    """Where the rules' pointers lead in a manifest, each with where that is in the live object; none where an item of
+    the manifest cannot be told there."""
+    owned, places = _owned_by_all(live), dict[_Parts, _Parts]()
     for pointer in (pointer for rule in rules for pointer in rule.json_pointers):
         parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
         if (place := _place(parts, body, live, owned)) is not None:
-            places.add(place)
-    return sorted(places, key=lambda place: [(len(str(part)), str(part)) for part in place[0]], reverse=True)
+            places[place[0]] = place[1]
+    return places
+
+
+def _last_first(places: Iterable[_Parts]) -> list[_Parts]:
+    """The last items of a list first: the others stay where they are when these go."""
+    return sorted(places, key=lambda parts: [(len(str(part)), str(part)) for part in parts], reverse=True)
 
 
 def _place(parts: Sequence[str], want: JsonValue, have: JsonValue, owned: OwnedFields) -> tuple[_Parts, _Parts] | None:
@@ -152,8 +159,7 @@ def _same_item(field: str, part: str, want: JsonValue, have: JsonValue, owned: O
 
 def _at(value: JsonValue, parts: _Parts) -> JsonValue:
     for part in parts:
-        is_there = part < len(value) if isinstance(part, int) else isinstance(value, MAPPING) and part in value
-        if not is_there:
+        if not isinstance(part, int) and not (isinstance(value, MAPPING) and part in value):
             return _ABSENT
         value = value[part]
     return value

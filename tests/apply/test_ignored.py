@@ -132,8 +132,53 @@ CASES: dict[str, tuple[Ignored, Any, dict[str, Any], Any, Any]] = {
         body({"containers": [{"name": "a", "image": "2"}], "x": 1}, {OWN: {"f:containers": {KEY_A: ITEM}}}),
         {"x": 1}, {"x": 1},
     ),
+    "an item that two of the manifest may be": (
+        ignored("/spec/ports/0/name"), {"ports": [{"port": 53, "name": "a"}, {"port": 53, "protocol": "UDP"}]},
+        body({"ports": [{"port": 53, "protocol": "UDP", "name": "u"}]}),
+        {"ports": [{"port": 53, "name": "a"}, {"port": 53, "protocol": "UDP"}]},
+        {"ports": [{"port": 53, "name": "a"}, {"port": 53, "protocol": "UDP"}]},
+    ),
+    "a position that the live list has not": (
+        ignored("/spec/args/1"), {"args": ["a", "b"]}, body({"args": ["1"]}),
+        {"args": ["a", "b"]}, {"args": ["a", "b"]},
+    ),
+    "another manager's part of an item, in a list in a list": (
+        ignored("/spec/l/0/in/0/x"), {"l": [{"id": 1, "in": [{"id": 2, "x": 1, "y": 1}]}]},
+        body({"l": [{"id": 7, "in": []}, {"id": 1, "in": [{"id": 7}, {"id": 2, "x": 5, "y": 1}]}]}, {
+            OTHER: {"f:l": {'k:{"id":1}': {"f:in": {'k:{"id":2}': {"f:x": LEAF}}}}},
+        }),
+        {"l": [{"id": 1, "in": [{"id": 2, "y": 1}]}]}, {"l": [{"id": 1, "in": [{"id": 2, "y": 1}]}]},
+    ),
+    "below a text, and in a list of texts and items": (
+        ignored("/spec/text/x", "/spec/list/0/image"), {"text": "a", "list": ["x"]},
+        body({"text": "b", "list": ["x"]}, {OTHER: {"f:list": {KEY_A: LEAF}}}),
+        {"text": "a", "list": ["x"]}, {"text": "a", "list": ["x"]},
+    ),
+    "a list that is a map by now": (
+        ignored("/spec/l/0"), {"l": ["a"]}, body({"l": {"0": "b"}}), {"l": ["a"]}, {"l": ["a"]},
+    ),
+    "what is gitfleet's of a map that left the manifest": (
+        ignored("/spec/m/a"), {"x": 1}, body({"m": {"a": 2}, "x": 1}, {OWN: {"f:m": {"f:a": LEAF}}}),
+        {"x": 1}, {"x": 1, "m": {"a": 2}},
+    ),
+    "what is gitfleet's alone of a map": (
+        ignored("/spec/m"), {"m": {"a": 1}}, body({"m": {"a": 2, "z": 1}}, {OWN: {"f:m": {"f:a": LEAF}}}),
+        {}, {"m": {"a": 2}},
+    ),
+    "what others own of a map that gitfleet applied as one value": (
+        ignored("/spec/m"), {"m": {"a": 1, "b": 1}},
+        body({"m": {"a": 2, "b": 2}}, {OWN: {"f:m": LEAF}, OTHER: {"f:m": {"f:a": LEAF}}}), {}, {"m": {"b": 2}},
+    ),
+    "some values of a manager's set": (
+        ignored(managers=(OTHER,)), {"set": ["x", "y"]}, body({"set": ["x", "y"]}, {OTHER: {"f:set": {'v:"x"': LEAF}}}),
+        {"set": ["x", "y"]}, {"set": ["x", "y"]},
+    ),
+    "a text in a list of which a manager has items": (
+        ignored(managers=(OTHER,)), {"list": ["name"]}, body({}, {OTHER: {"f:list": {KEY_A: {"f:image": LEAF}}}}),
+        {"list": ["name"]}, {"list": ["name"]},
+    ),
     "a position that the list has not": (
-        ignored("/spec/list/7/image", "/spec/list/x"), {"list": [{"name": "a"}]}, body({"list": []}),
+        ignored("/spec/list/1/image", "/spec/list/x"), {"list": [{"name": "a"}]}, body({"list": []}),
         {"list": [{"name": "a"}]}, {"list": [{"name": "a"}]},
     ),
     "a name with a slash and a tilde": (
@@ -162,6 +207,20 @@ def test_what_is_compared_and_what_is_applied(
     assert rules.compared(manifest.key, manifest.body, live)[0]["spec"] == compared
     applied = rules.written(manifest, live)
     assert (applied.body["spec"], applied.digest) == (written, manifest.digest)
+
+
+def test_items_that_are_left_alone_stand_in_any_order() -> None:
+    """Each where it is in the manifest and in the live object: what is not left alone is compared."""
+    wanted, there = (pod_of(names) for names in ("bacd", "abcd"))
+    rules = ignored(*(f"/spec/containers/{at}" for at in (0, 1, 3)))
+    manifest = make.manifest_of(body(wanted))
+    found = rules.compared(manifest.key, manifest.body, body(there))
+    assert [one["spec"] for one in found] == [pod_of("c")] * 2
+
+
+def pod_of(names: str) -> dict[str, Any]:
+    """A container of each name."""
+    return {"containers": [{"name": name} for name in names]}
 
 
 @pytest.mark.parametrize("about", [
