@@ -133,12 +133,13 @@ def _missing(field: str, before: JsonValue, want: JsonValue, have: JsonValue, ow
 
 def _whole(field: str, value: JsonValue, have: JsonValue, owned: OwnedFields) -> FieldTree:
     """All that a value names and anybody owns in it."""
-    named: FieldTree = {}
     if isinstance(value, MAPPING) and isinstance(have, MAPPING):
-        named = {".": {}, **_missing(field, value, {}, have, owned)}
+        named = _missing(field, value, {}, have, owned)
     elif isinstance(value, list) and isinstance(have, list):
-        named = {".": {}, **_missing(field, value, [], have, owned)}
-    return union(named, _there(owned or {}, have)) if named else {}
+        named = _missing(field, value, [], have, owned)
+    else:
+        return {}
+    return union({".": {}, **named}, _there(owned or {}, have))
 
 
 def _there(tree: FieldTree, have: JsonValue) -> FieldTree:
@@ -161,9 +162,8 @@ def _not_wanted(tree: FieldTree, want: JsonValue, have: JsonValue, owned: OwnedF
         node, rest = (owned or {}).get(name) or {}, None
         if name.startswith("f:") and isinstance(have, MAPPING) and name[2:] in have:
             value = want.get(name[2:]) if isinstance(want, MAPPING) else None
-            whole = union(below, node)
-            rest = _there(whole, have[name[2:]]) if value is None else _not_wanted(below, value, have[name[2:]], node)
-            rest = None if not rest and (value is not None or whole) else rest
+            rest = _there(node, have[name[2:]]) if value is None else _not_wanted(below, value, have[name[2:]], node)
+            rest = None if not rest and (value is not None or node) else rest
         elif name.startswith("k:") and isinstance(want, list) and isinstance(have, list):
             item = next((one for one in want if isinstance(one, MAPPING) and named_item({name: below}, one)), None)
             found = next((one for one in have if isinstance(one, MAPPING) and item_name(tree, one) == name), None)

@@ -10,11 +10,14 @@ from unittest.mock import Mock
 import pytest
 
 from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.fleet import IgnoreDifferences
+from gitfleet.api.holds import HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import (
     ApplyRequest,
+    Ignored,
     PlansMemo,
     Wanted,
     disturbed_by,
@@ -26,13 +29,17 @@ from gitfleet.apply import (
 )
 from gitfleet.apply.comparisons import Comparisons
 from gitfleet.apply.fleet import Planned
+from gitfleet.apply.requests import unknown
 from gitfleet.apply.shapes import shape_digest
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, OutcomeCode, Release, Update
-from gitfleet.model.state import FleetState, Inventory
+from gitfleet.model.state import FleetState, Inventory, PlacementRecord
 from tests.apply.model_cluster import config_map
 from tests.apply.test_plan_apply import OTHER, WEB, live, owned, work
+from tests.removals.fleets import hold, placed
+from tests.state.builders import condition
+from tests.works.builders import snapshot
 
 A, B = config_map("a", a="1"), config_map("b", a="1")
 THERE = live(A, "u1")
@@ -135,6 +142,80 @@ def test_an_object_that_cannot_be_judged_is_noted_and_nothing_of_its_cluster_is_
     assert [type(o).__name__ for o in operations] == ["Refuse", "Create"]
     assert [failure.subject for failure in failures.found] == [Subject.of_object(A.key, "c1")]
     assert memo == {}
+
+
+LEFT_ALONE = (IgnoreDifferences(kind="ConfigMap", json_pointers=("/data/a",)),)
+
+
+def test_what_is_known_of_placements_goes_into_the_plan_of_a_cluster() -> None:
+    """web is to lose A by its newest content, and what it keeps of B is held; shop goes, and waits for a gate."""
+    newest, shop = replace(snapshot(B, placement=WEB), index=1), PlacementKey("", "shop")
+    web = placed(WEB, ("c1", "c2"), A)
+    web = replace(web, resource_snapshots=(*web.resource_snapshots, newest))
+    gone = placed(shop, ("c1",), B)
+    gone = replace(gone, placement=replace(gone.placement, deleting=NOW))
+    gate = HoldReason(rule=HoldRule.GATE_LOST, message="is not frozen")
+    held = {
+        "b": hold("b", [Removal(kind=RemovalKind.OBJECT, placement=WEB, object=B.key)], "why"),
+        "s": replace(hold("s", [Removal(kind=RemovalKind.PLACEMENT, placement=shop)]), reasons=(gate,)),
+    }
+    state = FleetState(clusters=HERE, placements={WEB: web, shop: gone}, holds=held, inventory={"c1": {A.key: ENTRY}})
+    theirs = replace(work(placement=shop), snapshot="shop-0-snapshot")
+    answer = seen("c1", live={A.key: THERE, B.key: None}, unreadable={B.key: "500"}, namespaces={"ns": "u"})
+    removing = {"c1": {shop: DeletePropagation.DELETE}}
+    for mine, outdated in ((work(A), {WEB}), (replace(work(B), snapshot=newest.name), set[PlacementKey]())):
+        wanted = Wanted({"c1": (mine, theirs)}, ignored=LEFT_ALONE)
+        _, memo = plan_fleet(state, wanted, {"c1": answer}, removing, {}, Failures())
+        assert memo["c1"].request == ApplyRequest(
+            cluster="c1",
+            works=(mine, theirs),
+            removing={shop: DeletePropagation.DELETE},
+            inventory={A.key: ENTRY},
+            live=answer.live,
+            unreadable={B.key: "500"},
+            known_namespaces={"ns": "u"},
+            going=frozenset({shop}),
+            outdated=frozenset(outdated),
+            given_up={WEB: frozenset({A.key.identity})},
+            held={WEB: frozenset({B.key.identity})},
+            holds={shop: "s"},
+            ignored=Ignored(LEFT_ALONE),
+        )
+        assert memo["c1"].request.applied is unknown, "it would keep whole states in memory"
+
+
+@pytest.mark.parametrize(
+    ("before", "placements", "removes"),
+    [
+        ({"c1": (work(A),)}, {}, {"f:data": {"f:a": {}}}),
+        ({}, {WEB: placed(WEB, ("c1",), A)}, {"f:data": {"f:a": {}}}),
+        ({"c2": (work(A),)}, {}, {}),
+    ],
+)
+def test_what_left_the_manifest_that_was_applied_to_a_cluster_goes(
+    before: Any, placements: dict[PlacementKey, PlacementRecord], removes: dict[str, Any]
+) -> None:
+    state = FleetState(clusters=HERE, placements=placements, inventory={"c1": {A.key: ENTRY}})
+    wanted = Wanted({"c1": (work(config_map("a", b="1")),)}, before)
+    (operation,), _ = plan_fleet(state, wanted, {"c1": seen("c1", live={A.key: THERE})}, {}, {}, Failures())
+    assert isinstance(operation, Update) and operation.removes == removes
+
+
+def test_what_an_object_stays_for_is_asked_again_when_nothing_changed_on_its_cluster() -> None:
+    """shop, which is to have A on c2 alone, has it there by now; what was deleted is looked at again, too."""
+    shop = PlacementKey("", "shop")
+    late = placed(shop, ("c2",), A)
+    waits = replace(late, bindings=tuple(replace(b, applied_snapshot=None) for b in late.bindings))
+    mine = live(A, "u1", manager="gitfleet")
+    answers, wanted = {"c1": seen("c1", live={A.key: mine})}, Wanted({"c1": (work(),)})
+    inventory, found = {"c1": {A.key: owned(A, mine)}}, list[str]()
+    memo: PlansMemo = {}
+    for record in (waits, late, waits):
+        scheduled = replace(record, conditions=(condition("ClusterResourcePlacementScheduled"),))
+        state = FleetState(clusters=HERE, placements={WEB: placed(WEB, ("c1",)), shop: scheduled}, inventory=inventory)
+        (operation,), memo = plan_fleet(state, wanted, answers, {}, memo, Failures())
+        found.append(type(operation).__name__)
+    assert found == ["Keep", "Delete", "Keep"]
 
 
 def test_what_was_compared_is_carried_on_and_forgotten_when_it_has_grown_too_much() -> None:

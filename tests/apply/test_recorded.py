@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.fleet import IgnoreDifferences
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest
-from gitfleet.apply import as_recorded
+from gitfleet.apply import Comparisons, Ignored, as_recorded
 from gitfleet.model.observations import LiveObject
 from tests.apply.model_cluster import config_map, manifest, namespace
 from tests.apply.test_plan_apply import WEB, live, owned, plan, work
@@ -90,7 +91,11 @@ def test_what_was_never_applied_is_not_there_and_the_next_is() -> None:
 
 def test_only_what_changed_since_is_written() -> None:
     newer = config_map("cm", a="2")
-    for wanted, expected in ((CM, "Keep"), (newer, "Update")):
-        observed, inventory = as_recorded("c1", {CM.key: entry(CM)}, [work(wanted)])
-        (operation,) = plan(work(wanted), live=observed.live, inventory=inventory)
+    left_alone = Ignored((IgnoreDifferences(kind="ConfigMap", json_pointers=("/data/a",)),))
+    for wanted, rules, expected in (
+        (CM, Ignored(), "Keep"), (newer, Ignored(), "Update"), (CM, left_alone, "Keep"), (newer, left_alone, "Update")
+    ):  # fmt: skip
+        observed, inventory = as_recorded("c1", {CM.key: entry(CM)}, [work(wanted)], rules)
+        given: dict[str, Any] = {"ignored": rules, "compared": Comparisons(rules)}
+        (operation,) = plan(work(wanted), live=observed.live, inventory=inventory, **given)
         assert (type(operation).__name__, operation.placement) == (expected, WEB)

@@ -114,6 +114,61 @@ BY_GIT: dict[str, tuple[Tree, Tree, Tree, Tree]] = {
         {"spec": {"l": [1, 2]}}, {"spec": {"l": [1]}}, body(entry("o", {"f:spec": {"f:l": LEAF}}), spec={"l": [1]}), {},
     ),
     "another type than before": ({"spec": {"a": {"b": 1}}}, {"spec": {"a": 1}}, body(spec={"a": {"b": 1}}), {}),
+    "no list any more": (
+        {"spec": {"a": ["b"]}}, {"spec": {"a": {"c": 1}}},
+        body(entry("o", {"f:spec": {"f:a": {'v:"b"': LEAF}}}), spec={"a": ["b"]}), {},
+    ),
+    "no map any more": (
+        {"spec": {"a": {"b": 1}}}, {"spec": {"a": ["c"]}},
+        body(entry("o", {"f:spec": {"f:a": {'v:"b"': LEAF}}}), spec={"a": ["b"]}), {},
+    ),
+    "what others made another type of": (
+        {"spec": {"m": {"b": 1}, "l": [1], "n": 1}}, {"spec": {"n": 1}}, body(spec={"m": [1], "l": {"b": 1}, "n": 1}),
+        {"f:spec": {"f:m": LEAF, "f:l": LEAF}},
+    ),
+    "what is gone already, before something else": (
+        {"data": {"a": "1", "b": "1"}, "spec": pod({"name": "c"}, A, B)},
+        {"data": {}, "spec": pod(A)},
+        body(data={"b": "1"}, spec=pod(A, B)),
+        {"f:data": {"f:b": LEAF}, "f:spec": {"f:containers": {KEY_B: {".": LEAF}}}},
+    ),
+    "a list goes whole": (
+        {"spec": {"containers": [A], "n": 1}}, {"spec": {"n": 1}}, body(spec={"containers": [A, B], "n": 1}),
+        {"f:spec": {"f:containers": {".": LEAF, KEY_A: {".": LEAF}}}},
+    ),
+    "a list goes whole, by the keys that the server names": (
+        {"spec": {"l": [{"id": 1}], "m": {"l": [{"id": 1}]}, "n": 1}},
+        {"spec": {"n": 1}},
+        body(
+            entry("o", {"f:spec": {"f:l": {'k:{"id":1}': {"f:x": LEAF}}, "f:m": {"f:l": {'k:{"id":1}': {"f:x": {}}}}}}),
+            spec={"l": [{"id": 1, "x": 1}], "m": {"l": [{"id": 1, "x": 1}]}, "n": 1},
+        ),
+        {"f:spec": {
+            "f:l": {".": LEAF, 'k:{"id":1}': {".": LEAF, "f:x": LEAF}},
+            "f:m": {".": LEAF, "f:l": {".": LEAF, 'k:{"id":1}': {".": LEAF, "f:x": LEAF}}},
+        }},
+    ),
+    "an item by the keys that the server names": (
+        {"spec": {"l": [{"id": 1}, {"id": 2}]}}, {"spec": {"l": [{"id": 1}]}},
+        body(
+            entry("o", {"f:spec": {"f:l": {'k:{"id":1}': {"f:id": LEAF}, 'k:{"id":2}': {"f:id": LEAF}}}}),
+            spec={"l": [{"id": 1}, {"id": 2}]},
+        ),
+        {"f:spec": {"f:l": {'k:{"id":2}': {".": LEAF, "f:id": LEAF}}}},
+    ),
+    "an item as the server writes its name": (
+        {"spec": pod({"name": "a&b"})}, {"spec": pod(A)},
+        body(entry("o", {"f:spec": {"f:containers": {r'k:{"name":"a\u0026b"}': ITEM}}}), spec=pod(A, {"name": "a&b"})),
+        {"f:spec": {"f:containers": {r'k:{"name":"a\u0026b"}': ITEM}}},
+    ),
+    "a value of a set in an item": (
+        {"spec": pod({**A, "s": ["a", "b"]})}, {"spec": pod({**A, "s": ["a"]})},
+        body(
+            entry("o", {"f:spec": {"f:containers": {KEY_A: {"f:s": {'v:"a"': LEAF, 'v:"b"': LEAF}}}}}),
+            spec=pod({**A, "s": ["a", "b"]}),
+        ),
+        {"f:spec": {"f:containers": {KEY_A: {"f:s": {'v:"b"': LEAF}}}}},
+    ),
     "status, identity and the rest of metadata": (
         {"status": {"a": 1}, "metadata": {"finalizers": ["f"]}},
         {},
@@ -188,6 +243,30 @@ TAKEN_OVER: dict[str, tuple[Tree, Tree, Tree]] = {
             "f:metadata": {"f:labels": {"f:managed-by": LEAF}},
             "f:spec": {"f:containers": {KEY_A: {"f:tty": LEAF}, KEY_B: ITEM}, "f:old": {".": LEAF, "f:a": LEAF}},
         },
+    ),
+    "Helm's items and values of lists": (
+        {"spec": {**pod(A, B, {"name": "c"}), "set": ["a"], "no": {"b": 1}, "m": 1}},
+        body(
+            entry("helm", {"f:spec": {
+                "f:containers": {
+                    ".": LEAF, KEY_A: ITEM, 'k:{"name":"c"}': ITEM,
+                    KEY_B: {**ITEM, "f:tty": LEAF, "f:m": {"f:a": LEAF}, "f:set": {'v:"x"': LEAF, 'v:"y"': LEAF}},
+                },
+                "f:set": {".": LEAF, 'v:"a"': LEAF, 'v:"b"': LEAF}, "f:no": {'v:"b"': LEAF},
+                "f:m": {"f:a": LEAF}, "f:gone": {"f:a": LEAF, "f:left": LEAF},
+            }}),
+            entry("other", {"f:spec": {"f:containers": {KEY_B: {"f:m": {"f:b": LEAF}}}}}),
+            spec={
+                **pod(A, {**B, "tty": True, "m": {"a": 1, "b": 1}, "set": ["x", "y"]}), "set": ["a", "b"], "no": ["b"],
+                "m": {"a": 1}, "gone": {"a": 1},
+            },
+        ),
+        {"f:spec": {
+            "f:containers": {KEY_B: {"f:tty": LEAF, "f:m": {"f:a": LEAF, "f:b": LEAF}, "f:set": {
+                'v:"x"': LEAF, 'v:"y"': LEAF,
+            }}},
+            "f:set": {'v:"b"': LEAF}, "f:m": {"f:a": LEAF}, "f:gone": {"f:a": LEAF},
+        }},
     ),
     "nobody's manifest": ({"spec": {"kept": 1}}, body(entry("somebody", {"f:spec": {"f:a": LEAF}}), spec={"a": 1}), {}),
     "what kubectl applied in another version": (

@@ -8,11 +8,19 @@ import pytest
 
 from gitfleet.apply import writer_of
 
+LOG = {"name": "log", "image": "log:1", "ports": [{"containerPort": 80}]}
 MANIFEST = {
     "metadata": {"labels": {"a/b~c": "1"}},
     "data": {"greeting": "Hello"},
     "spec": {
-        "template": {"spec": {"containers": [{"name": "web", "image": "web:1"}, {"name": "log", "image": "log:1"}]}},
+        "template": {
+            "spec": {
+                "containers": [
+                    {"name": "web", "image": "web:1"},
+                    {"name": "log", "image": "log:1", "ports": [{"containerPort": 80}]},
+                ]
+            }
+        },
         "args": ["a", "b"],
         "finalizers": ["x"],
         "ports": [{"port": 80}],
@@ -27,6 +35,11 @@ def entry(manager: str, fields: Any, *, time: str = "2026-01-01T00:00:00Z", **mo
 CONTAINER: dict[str, Any] = {
     "f:spec": {"f:template": {"f:spec": {"f:containers": {'k:{"name":"log"}': {".": {}, "f:image": {}}}}}}
 }
+NAMED: dict[str, Any] = {
+    "f:spec": {"f:template": {"f:spec": {"f:containers": {
+        'k:{"name":"log"}': {"f:ports": {'k:{"containerPort":80,"protocol":"TCP"}': {"f:name": {}}}},
+    }}}},
+}  # fmt: skip
 PORT: dict[str, Any] = {"f:spec": {"f:ports": {'k:{"port":80,"protocol":"TCP"}': {"f:targetPort": {}}}}}
 
 
@@ -42,7 +55,10 @@ PORT: dict[str, Any] = {"f:spec": {"f:ports": {'k:{"port":80,"protocol":"TCP"}':
         ("/spec/template/spec/containers/0/image", [entry("x", CONTAINER)], None),
         ("/spec/template/spec/containers/1", [entry("x", CONTAINER)], "x"),
         ("/spec/ports/0/targetPort", [entry("x", PORT)], "x"),
+        ("/spec/template/spec/containers/1/ports/0/name", [entry("x", NAMED)], "x"),
         ("/spec/args/1", [entry("x", {"f:spec": {"f:args": {}}})], "x"),
+        ("/spec/args/1", [entry("x", {"f:spec": {"f:args": {'k:{"name":"b"}': {}}}})], None),
+        ("/data/greeting/x", [entry("x", {"f:data": {"f:greeting": {"f:x": {}}}})], "x"),
         ("/spec/finalizers/0", [entry("x", {"f:spec": {"f:finalizers": {'v:"x"': {}}}})], "x"),
         ("/data/greeting", [entry("gitfleet", {"f:data": {"f:greeting": {}}}, operation="Apply")], None),
         ("/data/greeting", [entry("gitfleet", {"f:data": {"f:greeting": {}}})], "gitfleet"),
