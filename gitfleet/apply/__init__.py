@@ -6,6 +6,7 @@
     plan_fleet, merge_observations, record_all_intended, settle_all            the same for every cluster at once
     disturbed_by(operations) -> {placement: clusters}          where something is to be written
     as_recorded(cluster, inventory, works) -> observation, inventory     a cluster that nobody observed
+    protected_by(body)           which annotation says that an object is not to be deleted
     find_differences(manifest body, live body) -> details      which fields differ, secrets masked
     Ignored(rules)               what of live objects is left alone, and how that is compared and applied
     writer_of(manifest body, live body, path) -> FieldWriter   who else wrote one of them
@@ -29,6 +30,7 @@ from gitfleet.apply.fleet import (
 from gitfleet.apply.ignored import NOTHING_IGNORED, Ignored
 from gitfleet.apply.ledgers import record_intended, settle_inventory
 from gitfleet.apply.plan import plan_apply
+from gitfleet.apply.protection import protected_by
 from gitfleet.apply.recorded import as_recorded
 from gitfleet.apply.requests import ApplyRequest
 from gitfleet.apply.writers import writer_of
@@ -47,6 +49,7 @@ __all__ = [
     "merge_observations",
     "plan_apply",
     "plan_fleet",
+    "protected_by",
     "record_all_intended",
     "record_intended",
     "settle_all",

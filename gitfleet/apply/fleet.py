@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from gitfleet.api.fleet import IgnoreDifferences
 from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply.applied import AppliedManifests
@@ -206,13 +207,13 @@ def left_behind(
     after: Mapping[str, Inventory],
     outcomes: Iterable[Outcome],
     observations: Mapping[str, ClusterObservation],
-) -> dict[str, dict[PlacementKey, int]]:
-    """How many objects stay on their clusters although the inventory no longer names them, by cluster and placement.
+) -> dict[str, dict[PlacementKey, tuple[ObjectKey, ...]]]:
+    """The objects that stay on their clusters although the inventory no longer names them, by cluster and placement.
 
     On a cluster that was not seen, every object that was once applied counts.
     """
     deleted = {(o.operation.cluster, o.operation.key) for o in outcomes if isinstance(o.operation, Delete) and o.ok}
-    found: dict[str, dict[PlacementKey, int]] = {}
+    found: dict[str, dict[PlacementKey, tuple[ObjectKey, ...]]] = {}
     for name, had in before.items():
         has = after.get(name, {})
         if has is had:
@@ -221,8 +222,8 @@ def left_behind(
         for key, entry in had.items():
             gone = key.identity in kept or (name, key) in deleted
             if not gone and _is_there(entry, observations.get(name)):
-                counts = found.setdefault(name, {})
-                counts[entry.placement] = counts.get(entry.placement, 0) + 1
+                left = found.setdefault(name, {})
+                left[entry.placement] = (*left.get(entry.placement, ()), key)
     return found
 
 

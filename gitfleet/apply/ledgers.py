@@ -11,6 +11,7 @@ from typing import Final
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Identity
 from gitfleet.apply.comparisons import Comparisons
+from gitfleet.apply.protection import protected_by
 from gitfleet.formats.managed_fields import is_own_apply, managed_entries
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject
@@ -102,6 +103,7 @@ def _settle_one(outcome: Outcome, entries: dict[Identity, InventoryEntry], compa
             uid=outcome.live.uid,
             applied_digest=operation.manifest.digest,
             shape_digest=compared.shape(operation.manifest, outcome.live),
+            protected_by=protected_by(operation.manifest.body),
         )
     elif isinstance(operation, Release) or (isinstance(operation, Delete) and outcome.live is None):
         _drop(entries, operation)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Final
 
-from gitfleet.api.definitions import definition_of
+from gitfleet.api.definitions import CRD, definition_of
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import GroupKind
-from gitfleet.api.placements import PlacementKey
+from gitfleet.api.objects import GroupKind, Identity
 from gitfleet.apply.claims import NAMESPACE_KIND, Claims, is_terminating
 from gitfleet.apply.ledgers import has_managers, is_applied_by_gitfleet
+from gitfleet.apply.protection import protected_by
 from gitfleet.formats.kinds import wave_of
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.observations import LiveObject
@@ -52,11 +53,55 @@ def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
         return keep_entry(entry, claims, KeepCode.TERMINATING, why, live)
     if stays is not None:
         return keep_entry(entry, claims, KeepCode.KEPT_FOR_SUCCESSOR, f"{entry.key} stays{stays}", live)
-    user = _user_of(entry, live, claims)
+    takes = _takes(entry, claims)
+    user = min((p for one, p in claims.staying.items() if takes(one)), default=None) if takes is not None else None
     if user is not None:
         why = f"{entry.key} stays while {user.kind} {user} has objects in it on this cluster"
         return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
-    return _delete(entry, live, claims)
+    contents = [e for i, e in claims.entries.items() if takes(i)] if takes is not None else ()
+    return _protected(entry, live, claims) or _protecting(entry, live, contents, claims) or _delete(entry, live, claims)
+
+
+def _protected(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Operation | None:
+    """What becomes of an object that nobody is to delete, as an annotation says; None for any other."""
+    by = _protection_of(entry, claims)
+    if by is None:
+        return None
+    # What it lies in has to leave the inventory no later: without this entry nothing protects that any more.
+    for other in claims.entries.values():
+        takes = _takes(other, claims) if other.key.identity not in claims.staying else None
+        if takes is not None and takes(entry.key.identity) and not isinstance(prune(other, claims), Release):
+            why = f"{entry.key} stays on the cluster, and {other.key} is to stay with it"
+            return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
+    return _release(entry, claims, f"{entry.key} stays on the cluster: {by} protects it")
+
+
+def _protecting(
+    entry: InventoryEntry, live: LiveObject, contents: Iterable[InventoryEntry], claims: Claims
+) -> Operation | None:
+    """What becomes of a namespace or a definition that would take along what is protected; None where nothing is."""
+    for other in contents:
+        if not claims.was_observed(other.key):
+            why = f"{entry.key} stays until {other.key} can be read, which would go with it"
+            return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
+        if by := _protection_of(other, claims):
+            return _release(entry, claims, f"{entry.key} stays on the cluster with {other.key}: {by} protects that")
+    return None
+
+
+def _protection_of(entry: InventoryEntry, claims: Claims) -> str | None:
+    """By what was applied last, or by what a person wrote on the cluster: either one is enough."""
+    live = claims.live(entry.key)
+    return (entry.protected_by or protected_by(live.body)) if live is not None else None
+
+
+def _takes(entry: InventoryEntry, claims: Claims) -> Callable[[Identity], bool] | None:
+    """Which objects are deleted with a namespace or a definition; None for any other object."""
+    if entry.key.group_kind == NAMESPACE_KIND:
+        return lambda identity: identity[2] == entry.key.name
+    live = claims.live(entry.key) if entry.key.group_kind == CRD else None
+    definition = definition_of(live.body) if live is not None else None
+    return (lambda identity: identity[:2] == definition.kind) if definition is not None else None
 
 
 def _finalizers(live: LiveObject) -> str:
@@ -101,17 +146,6 @@ def _hold(entry: InventoryEntry, claims: Claims) -> Operation | None:
         what = "overridden" if work.unwrapped else "unwrapped"
         why = f"the resources could not be {what}: {work.error}" if work.error else "ReportDiff changes nothing"
     return keep_entry(entry, claims, KeepCode.HELD, f"{entry.key} stays as it is: {why}")
-
-
-def _user_of(entry: InventoryEntry, live: LiveObject, claims: Claims) -> PlacementKey | None:
-    """Who still needs what a namespace or a definition would take with it."""
-    if entry.key.group_kind == NAMESPACE_KIND:
-        users = [p for (_, _, namespace, _), p in claims.staying.items() if namespace == entry.key.name]
-    elif (definition := definition_of(live.body)) is not None:
-        users = [p for (group, name, _, _), p in claims.staying.items() if GroupKind(group, name) == definition.kind]
-    else:
-        return None
-    return min(users, default=None)
 
 
 def _release(entry: InventoryEntry, claims: Claims, reason: str) -> Release:

@@ -133,6 +133,7 @@ def _applied(owned: Inventory, done: Decision, cluster: str) -> dict[ObjectKey, 
             uid=known.get(manifest.key.identity) or _NEVER_APPLIED,
             applied_digest=manifest.digest,
             shape_digest="",
+            protected_by=apply.protected_by(manifest.body),
         )
         for work in works
         for manifest in work.manifests

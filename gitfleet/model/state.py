@@ -174,7 +174,7 @@ class FleetState:
     """What the files of placements may still select that have an error: known while deciding, never stored."""
     left_out: Collection[str] = field(default=frozenset(), compare=False)
     """The clusters that have not answered for so long that others go on without them (decision D32): never stored."""
-    left_behind: Mapping[str, Mapping[PlacementKey, int]] = field(default_factory=dict, compare=False)
+    left_behind: Mapping[str, Mapping[PlacementKey, tuple[ObjectKey, ...]]] = field(default_factory=dict, compare=False)
     """How many objects the last step let go without deleting them, by cluster and placement: reported, never stored."""
 
 

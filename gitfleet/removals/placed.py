@@ -26,12 +26,13 @@ Overridden = Callable[[PlacementKey, str], Collection[Identity]]
 class Placed:
     """Every placed object of a fleet, by cluster and by placement, and the `clusters` on which a placement has any. An
     object on a cluster has one owner; `given_up` are the clusters on which that one is to lose an object, now or once
-    its newest content gets there."""
+    its newest content gets there. What is `protected` by its own annotations stays on its cluster, whatever goes."""
 
     by_cluster: dict[str, set[Cell]] = field(default_factory=dict)
     by_placement: dict[PlacementKey, set[Cell]] = field(default_factory=dict)
     clusters: dict[PlacementKey, set[str]] = field(default_factory=dict)
     given_up: dict[Identity, set[str]] = field(default_factory=dict)
+    protected: set[Cell] = field(default_factory=set)
 
     @classmethod
     def of(cls, state: FleetState) -> Placed:
@@ -53,6 +54,8 @@ class Placed:
                 made.by_cluster.setdefault(cluster, set()).add(cell)
                 made.by_placement.setdefault(entry.placement, set()).add(cell)
                 made.clusters.setdefault(entry.placement, set()).add(cluster)
+                if entry.protected_by is not None:
+                    made.protected.add(cell)
                 if key.identity not in newest.get(entry.placement, (key.identity,)):
                     made.given_up.setdefault(key.identity, set()).add(cluster)
         return made
@@ -73,7 +76,7 @@ class Losses:
 
     An object that another placement wants on the same cluster is not lost, unless overrides delete it there
     (`overridden` says which), nor is one that an unfinished rollout brought and that is taken back. Nothing is where a
-    deleteStrategy or the cluster's deleteOptions say that objects stay (Abandon).
+    deleteStrategy or the cluster's deleteOptions say that objects stay (Abandon), nor what is protected.
     """
 
     before: FleetState
@@ -116,7 +119,8 @@ class Losses:
         return frozenset(
             cell
             for cell in self._owned(removal)
-            if removal.kind is RemovalKind.CLUSTER or not self._wanted_elsewhere(cell, removal)
+            if cell not in self.placed.protected
+            and (removal.kind is RemovalKind.CLUSTER or not self._wanted_elsewhere(cell, removal))
         )
 
     def counts(self, removals: Iterable[Removal]) -> tuple[ClusterCount, ...]:

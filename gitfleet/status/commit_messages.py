@@ -8,12 +8,13 @@ from operator import itemgetter
 from typing import Final
 
 from gitfleet.api.objects import JsonValue
-from gitfleet.formats.sentences import and_more
+from gitfleet.formats.sentences import and_more, named_briefly
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
 
 MOST_LINES: Final = 50
 MOST_CHARACTERS: Final = 120
+_MOST_NAMED: Final = 3
 _NOT_SHOWN: Final = re.compile("[\x00-\x20\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]+")
 _ORDER: Final = (
     EventType.HELD,
@@ -106,6 +107,8 @@ def sentence(event: Event) -> str:
     match event.type:
         case EventType.HELD | EventType.RELEASED if "hold" in fields:
             return _of_hold(event)
+        case EventType.RELEASED if "left" in fields:
+            return f"{place}{_names(fields)} left on {event.cluster}, no longer managed"
         case EventType.RELEASED:
             return f"{place}{event.cluster} given up, {_left_there(fields['objects'])}"
         case EventType.AVAILABLE:
@@ -156,6 +159,10 @@ def _of_hold(event: Event) -> str:
         gone = f"is replaced by {by}" if by else "is gone: its removals were taken back"
         return f"{name} {'approved' if fields['approved'] else gone}"
     return f"{name} {'rejected' if fields['rejected'] else 'waits for approval'}: {fields['message']}"
+
+
+def _names(fields: Mapping[str, JsonValue]) -> str:
+    return named_briefly(fields["left"], _MOST_NAMED, fields["objects"])
 
 
 def _left_there(count: JsonValue) -> str:

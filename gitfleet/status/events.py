@@ -2,16 +2,16 @@
 
 Beyond the contract's types: `updating` (a bound cluster is to get another snapshot), `updated` (it has it now),
 `failed` (a condition of a binding turned False), `released` (a binding is gone and so many `objects` of its resources
-stay on the cluster; with `hold`: its removals were approved, taken back, or are held by
-the one that is `replacedBy`), `cluster` (a cluster joined, leaves, left,
-where so many `objects` stay, or changed its state), `evictionRefused` (an eviction is invalid or was not executed),
-`placement` (accepted, removed, renamed with its `former` name, or a condition of it changed),
-`commitRead` (another desired commit was observed) and `faultsCleared`.
+stay on the cluster; with `left`: the binding stays, and these are left there; with `hold`: its removals were approved,
+taken back, or are held by the one that is `replacedBy`), `cluster` (a cluster joined, leaves, left, where so many
+`objects` stay, or changed its state), `evictionRefused` (an eviction is invalid or was not executed), `placement`
+(accepted, removed, renamed with its `former` name, or a condition of it changed), `commitRead` (another desired commit
+was observed) and `faultsCleared`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final, ParamSpec
 
 from gitfleet.api.bindings import DELETED, Binding, BindingState, is_available
@@ -32,7 +32,7 @@ from gitfleet.status.run_events import request_events, run_events
 
 P = ParamSpec("P")
 _MOST_NAMED: Final = 10
-"""So many removals of a hold are named in an event."""
+"""So many removals of a hold, or objects that are left, are named in an event."""
 _FAILING: Final = (ConditionType.OVERRIDDEN, ConditionType.WORK_SYNCHRONIZED, ConditionType.APPLIED)
 
 
@@ -71,6 +71,9 @@ def emit_events(
             events.append(Event(type=EventType.PLACEMENT, placement=str(key), fields=fields))
         if key not in names.values():
             emit(Subject.of_placement(key), _placement_events, key, old, new, after)
+    for name, left in after.left_behind.items():
+        for key, objects in left.items():
+            emit(Subject.of_placement(key), _left_events, name, after.placements.get(key), objects)
     return tuple(events)
 
 
@@ -140,7 +143,7 @@ def _cluster_events(
 ) -> Iterator[Event]:
     phase = _cluster_phase(old, new)
     if phase is not None:
-        stay = sum(after.left_behind.get(name, {}).values()) if new is None else 0
+        stay = sum(map(len, after.left_behind.get(name, {}).values())) if new is None else 0
         yield Event(
             type=EventType.CLUSTER, cluster=name, fields={"state": phase, **({"objects": stay} if stay else {})}
         )
@@ -168,6 +171,14 @@ def _placement_events(
         yield from _condition_events(key, old, new)
 
 
+def _left_events(cluster: str, record: PlacementRecord | None, left: Collection[ObjectKey]) -> Iterator[Event]:
+    """What stays on a cluster that its placement goes on with; else the binding's own end says it."""
+    if record is not None and any(binding.cluster == cluster for binding in record.bindings):
+        names = [str(key) for key in left][:_MOST_NAMED]
+        fields: Mapping[str, JsonValue] = {"objects": len(left), "left": names}
+        yield Event(type=EventType.RELEASED, placement=str(record.placement.key), cluster=cluster, fields=fields)
+
+
 def _snapshot_events(name: str, old: PlacementRecord | None, new: PlacementRecord) -> Iterator[Event]:
     if old is not None and old.resource_snapshots is new.resource_snapshots:
         return
@@ -182,7 +193,7 @@ def _bindings_events(
     key: PlacementKey,
     old: PlacementRecord | None,
     new: PlacementRecord | None,
-    left_behind: Mapping[str, Mapping[PlacementKey, int]],
+    left_behind: Mapping[str, Mapping[PlacementKey, Collection[ObjectKey]]],
 ) -> Iterator[Event]:
     name = str(key)
     was = old.bindings if old else ()
@@ -193,7 +204,7 @@ def _bindings_events(
     indexes = {one.name: str(one.index) for one in new.resource_snapshots} if new else {}
     for cluster, earlier, later in changed(befores, afters):
         if later is None:
-            stay = left_behind.get(cluster, {}).get(key, 0)
+            stay = len(left_behind.get(cluster, {}).get(key, ()))
             fields: Mapping[str, int] = {"objects": stay} if stay else {}
             yield Event(
                 type=EventType.RELEASED if stay else EventType.REMOVED, placement=name, cluster=cluster, fields=fields

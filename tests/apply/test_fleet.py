@@ -357,7 +357,7 @@ def test_what_stays_behind_is_what_is_there_and_named_no_longer(
     entry: InventoryEntry, answer: ClusterObservation | None, counted: bool
 ) -> None:
     found = left_behind({"c1": {A.key: entry}}, {}, [], {"c1": answer} if answer else {})
-    assert found == ({"c1": {WEB: 1}} if counted else {})
+    assert found == ({"c1": {WEB: (A.key,)}} if counted else {})
 
 
 def test_what_stays_behind_is_counted_by_cluster_and_placement() -> None:
@@ -372,7 +372,7 @@ def test_what_stays_behind_is_counted_by_cluster_and_placement() -> None:
         Outcome(operation=update("c3"), ok=True, code=OutcomeCode.APPLIED),
     ]
     assert left_behind(before, after, deleted, {}) == {
-        "c1": {WEB: 2, OTHER: 1},
-        "c2": {WEB: 1, OTHER: 1},
-        "c3": {WEB: 1, OTHER: 1},
+        "c1": {WEB: (A.key, third.key), OTHER: (B.key,)},
+        "c2": {WEB: (third.key,), OTHER: (B.key,)},
+        "c3": {WEB: (third.key,), OTHER: (B.key,)},
     }

@@ -17,7 +17,7 @@ from gitfleet.model.works import Work
 from tests.apply.model_cluster import config_map, manifest, namespace
 from tests.apply.test_plan_apply import CRD, CUSTOM, OTHER, WEB, live, only, owned, plan, work
 
-CM = config_map("cm", a="1")
+CM, NS = config_map("cm", a="1"), namespace()
 THERE = live(CM, manager="gitfleet")
 ENTRY = owned(CM, THERE)
 BARE = LiveObject(CM.key, {**THERE.body, "metadata": {**THERE.body["metadata"], "managedFields": []}})
@@ -213,3 +213,61 @@ def test_a_namespace_and_a_definition_stay_for_the_first_of_those_who_need_them(
     inventory = {m.key: owned(m, there[m.key]) for m in (elsewhere, crd)}
     found = plan(work(other_kind, placement=OTHER), live=there, inventory=inventory, **LEAVES)
     assert {o.key for o in found if isinstance(o, Delete)} == {elsewhere.key, crd.key}
+
+
+PVC = manifest({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": CUSTOM["metadata"]})
+KEEP = "helm.sh/resource-policy: keep"
+IN_NS = "Release Namespace/ns stays on the cluster with PersistentVolumeClaim/ns/x: {by} protects that"
+ITSELF = "Release PersistentVolumeClaim/ns/x stays on the cluster: {by} protects it"
+WAITS = "Keep PersistentVolumeClaim/ns/x stays on the cluster, and Namespace/ns is to stay with it"
+UNREAD = "Keep Namespace/ns stays until PersistentVolumeClaim/ns/x can be read, which would go with it"
+
+
+@pytest.mark.parametrize(
+    ("seen", "recorded", "on_cluster", "said"),
+    [
+        ((NS, PVC), KEEP, None, (IN_NS, ITSELF)),
+        ((NS, PVC), None, "gitfleet.dev/prune: false", (IN_NS, ITSELF)),
+        ((NS, PVC), None, "gitfleet.dev/prune: true", ("Delete", "Delete")),
+        ((NS,), KEEP, None, (UNREAD, "Keep PersistentVolumeClaim/ns/x was not observed")),
+        ((NS,), None, None, (UNREAD, "Keep PersistentVolumeClaim/ns/x was not observed")),
+        ((PVC,), KEEP, None, ("Keep Namespace/ns was not observed", WAITS)),
+    ],
+)
+def test_a_namespace_leaves_the_inventory_with_what_is_protected_in_it_and_no_later(
+    seen: tuple[Manifest, ...], recorded: str | None, on_cluster: str | None, said: tuple[str, str]
+) -> None:
+    """Without its entry nothing would protect an object from the deletion of its namespace in a later reconcile."""
+    name, _, value = (on_cluster or KEEP).partition(": ")
+    more: dict[str, Any] = {"metadata": {"annotations": {name: value}}} if on_cluster else {}
+    there = {m.key: live(m, uid=m.key.kind, manager="gitfleet", **(more if m is PVC else {})) for m in (NS, PVC)}
+    entries = {m.key: owned(m, there[m.key]) for m in (NS, PVC)}
+    entries[PVC.key] = replace(entries[PVC.key], protected_by=recorded)
+    found = {o.key: o for o in plan(live={m.key: there[m.key] for m in seen}, inventory=entries, **LEAVES)}
+    for key, expected in zip((NS.key, PVC.key), said, strict=True):
+        operation = found[key]
+        text = (
+            type(operation).__name__
+            if isinstance(operation, Delete)
+            else f"{type(operation).__name__} {operation.reason}"
+        )
+        assert text == expected.format(by=on_cluster or KEEP)
+
+
+def test_a_definition_stays_with_what_is_protected_of_its_kind() -> None:
+    crd, custom, other = manifest(CRD), manifest(CUSTOM), manifest({**CUSTOM, "kind": "Bar"})
+    for protected, released_ in ((custom, {crd.key, custom.key}), (other, {other.key})):
+        there = {m.key: live(m, uid=m.key.kind, manager="gitfleet") for m in (crd, custom, other)}
+        entries = {m.key: owned(m, there[m.key]) for m in (crd, custom, other)}
+        entries[protected.key] = replace(entries[protected.key], protected_by=KEEP)
+        found = plan(live=there, inventory=entries, **LEAVES)
+        assert {o.key for o in found if isinstance(o, Release)} == released_
+        assert {o.key for o in found if isinstance(o, Delete)} == {*there} - released_
+
+
+def test_what_is_protected_is_let_go_of_where_its_namespace_is_wanted() -> None:
+    there = {m.key: live(m, uid=m.key.kind, manager="gitfleet") for m in (NS, PVC)}
+    entries = {m.key: owned(m, there[m.key]) for m in (NS, PVC)}
+    entries[PVC.key] = replace(entries[PVC.key], protected_by=KEEP)
+    found = plan(work(NS), live=there, inventory=entries)
+    assert [type(operation) for operation in found] == [Keep, Release]

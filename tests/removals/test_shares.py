@@ -60,6 +60,13 @@ def test_more_than_the_share_of_a_placement_is_too_much_and_the_share_itself_is_
     assert found(webs(0, 1, 2, 3)) == {sentence: [removal.id for removal in webs(0, 1, 2, 3)]}
 
 
+def test_what_stays_by_its_own_annotation_is_not_removed() -> None:
+    protected = replace(BEFORE.inventory["c1"][WEBS[3].key], protected_by="helm.sh/resource-policy: keep")
+    before = replace(BEFORE, inventory={**BEFORE.inventory, "c1": {**BEFORE.inventory["c1"], WEBS[3].key: protected}})
+    sentence = f"the commit removes 19 of the 50 objects that placement web has, from 5 clusters {ALL}"
+    assert found(webs(0, 1, 2, 3), before=before) == {sentence: [removal.id for removal in webs(0, 1, 2, 3)]}
+
+
 def test_what_is_held_of_the_placement_counts_and_is_not_held_twice() -> None:
     own = "the commit removes 5 of the 50 objects that placement web has, from 5 clusters"
     sentence = f"{own}, and 20 with what is held already {ALL}"

@@ -82,6 +82,7 @@ SENTENCES: list[tuple[str, dict[str, Any], str]] = [
     ("removed", {}, "web: resources removed from a"),
     ("released", {"objects": 1}, "web: a given up, 1 object stays there"),
     ("released", {"objects": 2}, "web: a given up, 2 objects stay there"),
+    ("released", {"objects": 1, "left": ["C/w/x"]}, "web: C/w/x left on a, no longer managed"),
     ("available", {"value": True}, "web: a available"),
     ("available", {"value": False}, "web: a not available"),
     (

@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 
 from gitfleet.api.bindings import DELETED, Binding, BindingState, FailedObject
+from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.staged import Eviction
 from gitfleet.api.values import NamespacedName
@@ -130,15 +131,17 @@ def test_a_cluster_that_is_picked_again_is_scheduled_again() -> None:
 
 def test_what_stays_on_a_cluster_is_counted_for_the_placement_and_for_the_cluster() -> None:
     bound, there = binding(WEB, "a"), replace(fleet(binding(WEB, "a")), clusters={"a": cluster("a"), "b": cluster("b")})
-    stays = {"a": {WEB: 3, PlacementKey("", "gone"): 2}}
+    one, two, three = (ObjectKey("", "v1", "ConfigMap", "web", name) for name in ("one", "two", "three"))
+    stays = {"a": {WEB: (one, two, three), PlacementKey("", "gone"): (one, two)}}
     assert lines(there, replace(there, placements=fleet().placements, left_behind=stays)) == [of("released", objects=3)]
     assert lines(there, replace(there, placements=fleet().placements, left_behind={"a": {}})) == [of("removed")]
     assert lines(there, replace(fleet(bound), left_behind=stays)) == [
         {"type": "cluster", "cluster": "a", "state": "left", "objects": 5},
         {"type": "cluster", "cluster": "b", "state": "left"},
+        of("released", objects=3, left=["ConfigMap/web/one", "ConfigMap/web/two", "ConfigMap/web/three"]),
     ]
     ill = cluster("a", healthy="False")
-    assert lines(there, replace(there, clusters={**there.clusters, "a": ill}, left_behind=stays)) == [
+    assert lines(there, replace(there, clusters={**there.clusters, "a": ill})) == [
         {"type": "cluster", "cluster": "a", "state": "unhealthy"}
     ], "what stays is said of a cluster that left"
 

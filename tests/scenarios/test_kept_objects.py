@@ -1,0 +1,169 @@
+"""What says of itself that nobody is to delete it stays on its clusters, whatever takes it away, and with it what it
+lies in; it is gitfleet's no more, which is said, and no hold waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from gitfleet.api.objects import JsonObject, ObjectKey
+from gitfleet.cli.plan_text import lines_of
+from gitfleet.model.events import EventType
+from gitfleet.status import sentence
+from tests import builders
+from tests.scenarios.test_crashes import NAMES, members
+from tests.scenarios.test_planned_steps import plan_of
+from tests.scenarios.world import World
+
+HELM = {"helm.sh/resource-policy": "keep"}
+DATA = ObjectKey("", "v1", "ConfigMap", "web", "data")
+DATA_ON_C1 = "web: ConfigMap/web/data left on c1, no longer managed"
+
+
+def data(annotations: Mapping[str, str] = HELM, **parts: Any) -> JsonObject:
+    """What is not to be deleted."""
+    return builders.config_map("web", "data", {"a": "1"}, annotations=annotations, **parts)
+
+
+def placed(kept: JsonObject, *more: JsonObject) -> World:
+    """Three clusters that have a namespace with what is kept and a ConfigMap that is not."""
+    world = World()
+    other = builders.config_map("web", "other", {"a": "1"})
+    world.commit(*members(leave="Delete"), builders.namespace("web"), kept, other, builders.placement("web"), *more)
+    world.settle()
+    return world
+
+
+def on_cluster(world: World, cluster: str = "c1") -> set[str]:
+    """The names of what is in the namespace, and of the namespace itself."""
+    found = [one.key for one in world.fleet.cluster(cluster).objects()]
+    return {f"{key.kind}/{key.name}" for key in found if "web" in (key.namespace, key.name)}
+
+
+def said(world: World) -> list[str]:
+    return [sentence(event) for event in world.events if event.type is EventType.RELEASED]
+
+
+@pytest.mark.parametrize(
+    ("protection", "stays"),
+    [
+        ({"annotations": {"gitfleet.dev/prune": "false"}}, True),
+        ({"annotations": {"gitfleet.dev/prune": "no"}}, True),
+        ({"annotations": HELM}, True),
+        ({"annotations": {"kustomize.toolkit.fluxcd.io/prune": "disabled"}}, True),
+        ({"annotations": {}, "labels": {"kustomize.toolkit.fluxcd.io/prune": "Disabled"}}, True),
+        ({"annotations": {"argocd.argoproj.io/sync-options": "Replace=true, Prune=false"}}, True),
+        ({"annotations": {"argocd.argoproj.io/sync-options": "Delete=confirm"}}, True),
+        ({"annotations": {"argocd.argoproj.io/sync-options": "Replace=true"}}, False),
+        ({"annotations": {"gitfleet.dev/prune": "true"}}, False),
+        ({"annotations": {"helm.sh/resource-policy": "delete", "other/prune": "false"}}, False),
+    ],
+    ids=str,
+)
+def test_what_leaves_the_repo_stays_where_an_annotation_says_so(protection: dict[str, Any], stays: bool) -> None:
+    world = placed(data(**protection))
+    world.commit(remove=[data()])
+    world.settle()
+    for name in NAMES:
+        assert ("ConfigMap/data" in on_cluster(world, name)) == stays
+        assert DATA not in world.state().inventory[name]
+    assert sorted(said(world)) == ([DATA_ON_C1.replace("c1", name) for name in NAMES] if stays else [])
+    log = "\n".join(commit.message for commit in world.repo.log("gitfleet/state"))
+    assert (DATA_ON_C1 in log) == stays
+
+
+def test_what_a_person_protects_on_a_cluster_stays_there_alone() -> None:
+    world = placed(data({}))
+    world.fleet.cluster("c2").mutate(
+        DATA, [{"op": "add", "path": "/metadata/annotations", "value": {"gitfleet.dev/prune": "false"}}]
+    )
+    world.commit(remove=[data()])
+    world.settle()
+    assert "ConfigMap/data" not in on_cluster(world, "c1") and "ConfigMap/data" in on_cluster(world, "c2")
+
+
+def test_an_annotation_that_somebody_took_away_on_the_cluster_still_counts() -> None:
+    world = placed(data())
+    world.commit(remove=[data()])
+    world.fleet.cluster("c1").mutate(DATA, [{"op": "remove", "path": "/metadata/annotations"}])
+    world.settle()
+    assert "ConfigMap/data" in on_cluster(world, "c1")
+
+
+def test_without_the_annotation_in_the_manifest_it_is_deleted_like_any_other() -> None:
+    world = placed(data())
+    world.commit(data({}))
+    world.settle()
+    world.commit(remove=[data()])
+    world.settle()
+    assert "ConfigMap/data" not in on_cluster(world, "c1")
+
+
+def test_a_plan_says_what_is_left() -> None:
+    world = placed(data())
+    world.commit(remove=[data()])
+    (line,) = (line for line in lines_of(plan_of(world)) if "ConfigMap/web/data" in line)
+    assert "stays on the cluster: helm.sh/resource-policy: keep protects it" in line
+
+
+GONE = {"the placement": ["placements/web.yaml"], "the clusters": [f"clusters/{name}.yaml" for name in NAMES]}
+
+
+@pytest.mark.parametrize("how", GONE)
+@pytest.mark.parametrize("crash", [False, True], ids=["", "crash"])
+def test_what_it_lies_in_stays_with_it(how: str, crash: bool) -> None:
+    world = placed(data(), builders.fleet_config(massDelete={"maxPercent": 100}))
+    world.commit(remove=GONE[how])
+    if crash:
+        world.reconcile()
+        world.restart()
+    world.settle()
+    assert not world.state().holds and not world.state().inventory
+    for name in NAMES:
+        assert on_cluster(world, name) == {"Namespace/web", "ConfigMap/data"}, "the other one was deleted"
+
+
+def test_it_is_taken_back_as_it_is_when_it_is_selected_again() -> None:
+    world = placed(data())
+    world.commit(remove=[data()])
+    world.settle()
+    there = world.live("c1", "ConfigMap", "data")
+    world.commit(data())
+    world.settle()
+    assert there is not None and world.state().inventory["c1"][DATA].uid == there["metadata"]["uid"]
+
+
+def test_nothing_that_stays_counts_for_a_hold() -> None:
+    """Without the annotation the placement selects nothing any more, which is held."""
+    for protection, held in ((HELM, False), ({}, True)):
+        world = World()
+        selected = [{"group": "", "version": "v1", "kind": "Namespace", "name": "web"}]
+        only = {**builders.namespace("web"), "metadata": {"name": "web", "annotations": protection}}
+        world.commit(builders.member_cluster("c1"), only, builders.placement("web", selectors=selected))
+        world.settle()
+        world.commit(remove=[only])
+        world.settle()
+        assert bool(world.state().holds) == held
+        assert world.live("c1", "Namespace", "web") is not None
+
+
+def test_another_placement_takes_it_over() -> None:
+    """Nothing is let go of that somebody else is to have."""
+    world = placed(data(), builders.fleet_config(massDelete={"maxPercent": 100}))
+    world.commit(
+        builders.placement("other", selectors=[builders.select_namespace("web")]), remove=["placements/web.yaml"]
+    )
+    with world.nothing_deleted():
+        world.settle()
+    assert {str(entry.placement) for entry in world.state().inventory["c1"].values()} == {"other"}
+    assert not any("no longer managed" in text for text in said(world))
+
+
+def test_an_override_that_deletes_it_on_a_cluster_leaves_it_there() -> None:
+    world = placed(data(), builders.fleet_config(massDelete={"maxPercent": 100}))
+    world.commit(builders.override("drop", "ConfigMap/data", builders.override_rule()))
+    with world.nothing_deleted():
+        world.settle()
+    assert DATA not in world.state().inventory["c1"]
