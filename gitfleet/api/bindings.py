@@ -104,13 +104,24 @@ class FailedObject:
     message: Annotated[str, At("condition", "message"), Default("")]
 
 
+@dataclass(frozen=True, slots=True)
+class FieldWriter:
+    """Who else than gitfleet owns a differing field, by `metadata.managedFields`: the field manager as it called
+    itself, and when (RFC 3339) it last changed anything that it owns; "" where not said."""
+
+    path: str
+    manager: Annotated[str, Default("")]
+    time: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DivergedObject:
     """A drifted or diffed object: what both have. `details` are (path, value in member, value in hub), secrets
-    masked."""
+    masked; `writers` are who wrote which of these paths, as far as the server says."""
 
     key: Annotated[ObjectKey, Inline()]
     details: tuple[Detail, ...]
+    writers: Annotated[tuple[FieldWriter, ...], At("writtenBy")] = ()
     observed: Annotated[Time, At("observationTime")]
     first_observed: Time
 

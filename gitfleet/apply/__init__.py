@@ -10,6 +10,7 @@
     find_differences(manifest body, live body) -> details      which fields differ, secrets masked
     Ignored(rules)               what of live objects is left alone, and how that is compared and applied
     writer_of(manifest body, live body, path) -> FieldWriter   who else wrote one of them
+    names_of(writers)            such writers in a sentence
 
 Nothing here talks to a cluster, and nothing is ever deleted that the inventory does not name with the very uid it has.
 Source: kubefleet.md §6; decisions D7, D15.
@@ -33,7 +34,7 @@ from gitfleet.apply.plan import plan_apply
 from gitfleet.apply.protection import protected_by
 from gitfleet.apply.recorded import as_recorded
 from gitfleet.apply.requests import ApplyRequest
-from gitfleet.apply.writers import writer_of
+from gitfleet.apply.writers import names_of, writer_of
 
 __all__ = [
     "NOTHING_IGNORED",
@@ -47,6 +48,7 @@ __all__ = [
     "find_differences",
     "left_behind",
     "merge_observations",
+    "names_of",
     "plan_apply",
     "plan_fleet",
     "protected_by",

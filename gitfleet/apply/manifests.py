@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import assert_never
 
 from gitfleet.api.inventory import InventoryEntry
@@ -12,6 +13,7 @@ from gitfleet.api.strategies import WhenToTakeOver
 from gitfleet.apply.claims import Claims, is_terminating, needs_of
 from gitfleet.apply.ledgers import is_applied_by_gitfleet
 from gitfleet.apply.removed_fields import removed_fields
+from gitfleet.apply.writers import names_of, writers_of
 from gitfleet.formats.field_trees import FieldTree
 from gitfleet.formats.kinds import wave_of
 from gitfleet.formats.managed_fields import FIELD_MANAGER, managed_entries
@@ -98,10 +100,12 @@ def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryE
         return left_alone(manifest, work, live, KeepCode.IN_PLACE, "as applied")
     details = claims.request.compared.differences(manifest, live, full=full)
     if strategy.when_to_apply.stops_at_drift and details:
-        return left_alone(manifest, work, live, RefuseCode.FOUND_DRIFTS, f"{key} drifted: {_first(details)}", details)
+        why = f"{key} drifted: {_first(details, manifest, live)}"
+        return left_alone(manifest, work, live, RefuseCode.FOUND_DRIFTS, why, details)
     if same:
         return left_alone(manifest, work, live, KeepCode.IN_PLACE, "as applied", details)
-    return _update(manifest, work, live, claims, f"{key} drifted: {_first(details)}", entry)
+    update = _update(manifest, work, live, claims, f"{key} drifted: {_first(details, manifest, live)}", entry)
+    return replace(update, writers=writers_of(manifest.body, live.body, details))
 
 
 def _take_over(
@@ -124,7 +128,7 @@ def _take_over(
             full = strategy.comparison_option.counts_every_field
             details = claims.request.compared.differences(manifest, live, full=full)
             if details:
-                why = f"{key} {found} and differs from its manifest: {_first(details)}"
+                why = f"{key} {found} and differs from its manifest: {_first(details, manifest, live)}"
                 return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why, details)
         case _:
             assert_never(strategy.when_to_take_over)
@@ -140,7 +144,8 @@ def _report(manifest: Manifest, work: Work, live: LiveObject | None, claims: Cla
     details = claims.request.compared.differences(manifest, live, full=full)
     if not details:
         return left_alone(manifest, work, live, KeepCode.NO_DIFF_FOUND, "no difference found")
-    return left_alone(manifest, work, live, KeepCode.FOUND_DIFF, f"{manifest.key} differs: {_first(details)}", details)
+    why = f"{manifest.key} differs: {_first(details, manifest, live)}"
+    return left_alone(manifest, work, live, KeepCode.FOUND_DIFF, why, details)
 
 
 def _forces(work: Work, live: LiveObject | None) -> bool:
@@ -154,16 +159,19 @@ def _forces(work: Work, live: LiveObject | None) -> bool:
     return bool(managers) and managers <= {FIELD_MANAGER, _BEFORE_FIRST_APPLY}
 
 
-def _first(details: DifferenceDetails) -> str:
-    """One sentence on the first difference."""
+def _first(details: DifferenceDetails, manifest: Manifest, live: LiveObject) -> str:
+    """One sentence on the first difference, and who wrote it. Times are left out: a sentence that is recorded changes
+    with the object alone."""
     if not details:
         return "its labels or annotations changed, or a value is written in another way"
     path, there, wanted = details[0]
     if there is None:
         return f"{path} is missing"
+    names = names_of(writers_of(manifest.body, live.body, details[:1]))
+    by = f", written by {names}" if names else ""
     if wanted is None:
-        return f"{path} is there and should not be"
-    return f"{path} is {there} and should be {wanted}{more_than_first(details)}"
+        return f"{path} is there and should not be{by}"
+    return f"{path} is {there} and should be {wanted}{by}{more_than_first(details)}"
 
 
 def _update(
@@ -202,8 +210,9 @@ def left_alone(
     details: DifferenceDetails = (),
 ) -> Keep | Refuse:
     """Nothing is written to the object: kept or refused, as the code says."""
+    writers = writers_of(manifest.body, live.body, details) if details and live is not None else ()
     made: Callable[..., Keep | Refuse] = Refuse if isinstance(code, RefuseCode) else Keep
     return made(
         cluster=work.cluster, placement=work.placement, key=manifest.key, reason=reason,
-        manifest=manifest, live=live, details=details, code=code,
+        manifest=manifest, live=live, details=details, writers=writers, code=code,
     )  # fmt: skip

@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
+from gitfleet.api.bindings import FieldWriter
 from gitfleet.api.objects import JsonObject, JsonValue
 from gitfleet.formats.managed_fields import is_own_apply, managed_entries, named_item
+from gitfleet.formats.sentences import named_briefly
+from gitfleet.model.operations import DifferenceDetails
 
-
-@dataclass(frozen=True, slots=True)
-class FieldWriter:
-    """The field manager as it called itself, and when (RFC 3339) it last changed what it owns; "" where not said."""
-
-    manager: str
-    time: str
+_MOST_NAMED: Final = 3
+_LONGEST_NAME: Final = 128
+"""Characters of a field manager, as API servers accept them."""
 
 
 def writer_of(manifest_body: JsonObject, live_body: JsonObject, path: str) -> FieldWriter | None:
     """Who other than gitfleet last wrote the field at a path of `find_differences`; None when nobody owns it, or the
     server does not say."""
-    found: list[FieldWriter] = []
+    return max(_writers(manifest_body, live_body, path), key=lambda writer: writer.time, default=None)
+
+
+def writers_of(manifest_body: JsonObject, live_body: JsonObject, details: DifferenceDetails) -> tuple[FieldWriter, ...]:
+    """Who other than gitfleet owns the differing fields, by path and manager, each once: which of several wrote last
+    is no matter of the field alone, and may change without it."""
+    found = {}
+    for path, _, _ in details:
+        for writer in sorted(
+            _writers(manifest_body, live_body, path), key=lambda writer: (writer.manager, writer.time)
+        ):
+            found[path, writer.manager] = writer
+    return tuple(found.values())
+
+
+def names_of(writers: Iterable[FieldWriter]) -> str:
+    """The field managers in a sentence; "" where none is named."""
+    return named_briefly(sorted({writer.manager for writer in writers if writer.manager}), _MOST_NAMED)
+
+
+def _writers(manifest_body: JsonObject, live_body: JsonObject, path: str) -> Iterator[FieldWriter]:
     for entry in managed_entries(live_body):
         fields = entry.get("fieldsV1")
         if not is_own_apply(entry) and isinstance(fields, Mapping) and _owns(fields, manifest_body, _parts(path)):
-            found.append(FieldWriter(str(entry.get("manager") or ""), str(entry.get("time") or "")))
-    return max(found, key=lambda writer: writer.time, default=None)
+            yield FieldWriter(path, str(entry.get("manager") or "")[:_LONGEST_NAME], str(entry.get("time") or ""))
 
 
 def _parts(path: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
+from gitfleet.api.bindings import FieldWriter
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.field_trees import FieldTree
@@ -108,11 +109,12 @@ class Create(_Apply):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update(_Apply):
     """Apply over a live object; with `resource_version` only if nobody changed it meanwhile (IfNotDrifted). `removes`
-    are the fields that go, whoever else set them (ClientSideApply)."""
+    are the fields that go, whoever else set them (ClientSideApply); `writers` are those who changed what drifted."""
 
     live: LiveObject
     resource_version: str | None = None
     removes: FieldTree = field(default_factory=dict)
+    writers: tuple[FieldWriter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,12 +137,14 @@ class Release(_OnCluster):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Compared(_OnCluster):
-    """Nothing is written; `details` are the differences that were found and left as they are."""
+    """Nothing is written; `details` are the differences that were found and left as they are, `writers` who wrote
+    them."""
 
     key: ObjectKey
     manifest: Manifest | None = None
     live: LiveObject | None = None
     details: DifferenceDetails = ()
+    writers: tuple[FieldWriter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

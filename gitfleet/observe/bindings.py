@@ -359,10 +359,13 @@ def _diverged(
             continue
         old = known.get(r.key)
         same = old is not None and old.details == r.details
+        by = {(w.path, w.manager): w for w in old.writers} if old is not None and same else {}
         found.append(
             made(
                 key=r.key,
                 details=r.details,
+                # A manager's time changes with whatever else it writes: what it wrote here is known already.
+                writers=tuple(by.get((w.path, w.manager), w) for w in r.writers),
                 observed=old.observed if old is not None and same else now,
                 first_observed=old.first_observed if old is not None else now,
             )

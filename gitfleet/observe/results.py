@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
+from gitfleet.api.bindings import FieldWriter
 from gitfleet.api.objects import Identity, Manifest, ObjectKey
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
 from gitfleet.model.observations import Availability, LiveObject, Verdict
@@ -55,6 +56,7 @@ class ObjectResult(NamedTuple):
     verdict: Verdict | None = None
     details: DifferenceDetails = ()
     reported: bool = False
+    writers: tuple[FieldWriter, ...] = ()
 
 
 def results_of(
@@ -138,6 +140,7 @@ def _of_operation(manifest: Manifest, operation: Operation | None, judge: _Judge
                 code=operation.code,
                 message=operation.reason,
                 details=operation.details,
+                writers=operation.writers,
             )
         case Update():
             # Not performed yet: the object as it was found, for whoever wants to know how it is now.
@@ -165,6 +168,7 @@ def _of_kept(key: ObjectKey, kept: Keep, judge: _Judge) -> ObjectResult:
                 live=kept.live,
                 verdict=verdict or not_yet("it was not read"),
                 details=kept.details,
+                writers=kept.writers,
             )
         case KeepCode.FOUND_DIFF | KeepCode.NO_DIFF_FOUND:
             return ObjectResult(
@@ -173,6 +177,7 @@ def _of_kept(key: ObjectKey, kept: Keep, judge: _Judge) -> ObjectResult:
                 code=kept.code,
                 message=kept.reason,
                 details=kept.details,
+                writers=kept.writers,
                 reported=True,
             )
         case KeepCode.HANDED_OVER_LATER:
