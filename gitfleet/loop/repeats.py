@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.apply import names_of
 from gitfleet.formats.times import time_text
 from gitfleet.model.failures import Subject
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, OutcomeCode, Update
@@ -105,9 +106,10 @@ class Repeats:
 
 
 def _not_asked(operation: Create | Update, known: _Applied) -> Outcome:
+    names = names_of(operation.writers) if isinstance(operation, Update) else ""
     what, does = ("is gone", "deletes") if isinstance(operation, Create) else ("differs", "changes")
     message = (
-        f"it {what} again after each apply, {known.times} times since {time_text(known.since)}; something on "
-        f"{operation.cluster} {does} it; the next apply is at {time_text(known.again)}"
+        f"it {what} again after each apply, {known.times} times since {time_text(known.since)}; "
+        f"{names or 'something'} on {operation.cluster} {does} it; the next apply is at {time_text(known.again)}"
     )
     return Outcome(operation=operation, ok=False, code=OutcomeCode.NOT_ASKED, message=message)

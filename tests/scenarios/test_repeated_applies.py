@@ -24,7 +24,7 @@ UNDONE: dict[str, Undo] = {
         KEY, [{"op": "replace", "path": "/data/a", "value": "9"}]
     ),
 }
-DOES = {"is gone": "deletes", "differs": "changes"}
+DOES = {"is gone": "something on c2 deletes", "differs": "kubectl-edit on c2 changes"}
 
 
 class MovingWake(Wake):
@@ -79,7 +79,7 @@ def test_ten_minutes_cost_few_applies_and_few_commits(how: str) -> None:
     assert wake.passes <= 150
     result = world.reconcile()
     assert result is not None and not result.settled and result.wake_at is not None
-    cause = f"something on c2 {DOES[how]} it; the next apply is at "
+    cause = f"{DOES[how]} it; the next apply is at "
     (said,) = (sentence for sentence in result.waiting if "ConfigMap/web/flag" in sentence)
     assert said.startswith("web: c2 is not Applied: ConfigMap/web/flag is not applied: it ") and cause in said
     assert f"it {how} again after each apply, 11 times since 2026-01-01T00:" in said
@@ -153,3 +153,29 @@ def test_reconciling_until_settled_ends_with_its_time() -> None:
     )
     assert not runner.until_settled(60).settled
     assert not wake.stopped and applies(world) <= 9
+
+
+def test_the_status_names_who_fights_until_that_ends() -> None:
+    world = World()
+    begin(world)
+
+    def undo(happening: ClusterEvent) -> None:
+        if (happening.cluster, happening.what, happening.key) == ("c2", "apply", KEY):
+            body = builders.config_map("web", "flag", {"a": "9"})
+            world.fleet.cluster("c2").apply_by_hand(body, manager="flag-controller")
+
+    world.watch = undo
+    world.commit(FLAG)
+    run(world, 100)
+    world.reconcile()
+    binding = world.bindings("web")["c2"]
+    (failed,) = binding.failed
+    assert failed.reason == "NotAsked" and "it differs again after each apply, 8 times since" in failed.message
+    assert "; flag-controller on c2 changes it; the next apply is at 2026-01-01T00:0" in failed.message
+    (applied,) = (one for one in binding.conditions if one.type == "Applied")
+    assert applied.status == "False" and failed.message in applied.message
+    world.watch = lambda happening: None
+    world.settle()
+    assert world.bindings("web")["c2"].failed == ()
+    live = world.live("c2", "ConfigMap", "flag")
+    assert live is not None and live["data"] == {"a": "1"}

@@ -1,0 +1,94 @@
+"""A fight over a field on a real kube-apiserver: who writes it is named, and gitfleet backs off from it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kubernetes.client import CoreV1Api
+
+from gitfleet.adapters.kube import KubeClient
+from gitfleet.api.objects import Manifest
+from gitfleet.apply import ApplyRequest, plan_apply, settle_inventory
+from gitfleet.loop.repeats import Repeats
+from gitfleet.model.operations import Operation, Outcome, OutcomeCode, Update
+from gitfleet.model.state import Inventory
+from gitfleet.simulation.clock import ManualClock
+from tests import builders as make
+from tests.adapters.kube.test_real_cluster import directory, manifest, member
+from tests.apply.test_plan_apply import work
+from tests.realparts.control_plane import ApiServer, ControlPlanes
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture
+def server(control_planes: ControlPlanes) -> ApiServer:
+    return control_planes.start("east")
+
+
+@pytest.fixture
+def cluster(server: ApiServer, tmp_path: Path) -> Iterator[KubeClient]:
+    found = directory(server, tmp_path)
+    yield found.client(member(server))
+    found.close()
+
+
+class Fight:
+    """A reconciler that backs off, and its clock."""
+
+    def __init__(self, cluster: KubeClient, *manifests: Manifest) -> None:
+        self.cluster, self.manifests = cluster, manifests
+        self.repeats, self.clock = Repeats(), ManualClock()
+        self.inventory: Inventory = {}
+
+    def reconcile(self) -> tuple[tuple[Operation, ...], tuple[Outcome, ...]]:
+        """One pass: what was planned and what came of it."""
+        seen = self.cluster.observe({m.key for m in self.manifests})
+        request = ApplyRequest(
+            cluster=self.cluster.cluster,
+            works=(replace(work(*self.manifests), cluster=self.cluster.cluster),),
+            inventory=self.inventory,
+            live=seen.live,
+            known_namespaces=seen.namespaces,
+        )
+        plan = plan_apply(request)
+        outcomes = self.repeats.perform(plan, self.clock, lambda writes: tuple(self._performed(writes)))
+        self.inventory = settle_inventory(self.inventory, outcomes, plan)
+        return plan, outcomes
+
+    def _performed(self, writes: Any) -> Iterator[Outcome]:
+        for operations in writes.values():
+            yield from self.cluster.perform(operations)
+
+
+def test_who_fights_is_named_and_only_that_object_waits(server: ApiServer, cluster: KubeClient) -> None:
+    flag, other = (manifest(make.config_map("fight", name, {"a": "1"})) for name in ("flag", "other"))
+    fight = Fight(cluster, manifest(make.namespace("fight")), flag, other)
+    with server.client() as client:
+        core = CoreV1Api(client)
+        outcomes: tuple[Outcome, ...] = fight.reconcile()[1]
+        for value in range(4):
+            core.patch_namespaced_config_map(
+                "flag", "fight", {"data": {"a": f"x{value}"}}, field_manager="flag-controller"
+            )
+            plan, outcomes = fight.reconcile()
+            (update,) = (operation for operation in plan if isinstance(operation, Update))
+            assert update.reason == (
+                f"ConfigMap/fight/flag drifted: /data/a is x{value} and should be 1, written by flag-controller"
+            )
+            if outcomes[-1].code is OutcomeCode.NOT_ASKED:
+                break
+        (waits,) = outcomes
+        assert waits.operation.key == flag.key and waits.retry
+        assert "flag-controller on east changes it; the next apply is at " in waits.message
+        core.patch_namespaced_config_map("other", "fight", {"data": {"a": "9"}}, field_manager="kubectl-edit")
+        codes = {outcome.operation.key.name: outcome.code for outcome in fight.reconcile()[1]}
+        assert codes == {"flag": OutcomeCode.NOT_ASKED, "other": OutcomeCode.APPLIED}
+        fight.clock.advance(300)
+        assert [outcome.code for outcome in fight.reconcile()[1]] == [OutcomeCode.APPLIED]
+        assert core.read_namespaced_config_map("flag", "fight").data == {"a": "1"}
+        assert fight.reconcile()[1] == (), "nobody writes any more"
