@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitfleet import rollout
 from gitfleet.api.clusters import silent_from
+from gitfleet.api.conditions import ConditionType, Status, find_condition
+from gitfleet.api.holds import RemovalKind
 from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.decisions import Decision, Inputs
@@ -58,10 +60,10 @@ def asking_sentences(decision: Decision) -> tuple[str, ...]:
     """What rollouts wait for that only a person can give, in a sentence each; and which placements keep what another
     one takes over until that one, which waits for a person or for a run, has it."""
     found: list[str] = []
-    successors = Successors.of(decision.after)
+    successors, keepers = Successors.of(decision.after), keepers_of(decision.after)
     for key, record in sorted(decision.after.placements.items()):
         plan = decision.plans.get(key)
-        found += pinned_elsewhere(decision.after, record, plan)
+        found += kept_elsewhere(decision.after, record, plan, keepers)
         asks = plan.asks if plan is not None else ()
         found += asks if record.placement.strategy.external else (f"{key}: {sentence}" for sentence in asks)
         awaited: dict[PlacementKey, set[str]] = {}
@@ -86,24 +88,44 @@ def asking_sentences(decision: Decision) -> tuple[str, ...]:
     return tuple(found)
 
 
-def pinned_elsewhere(state: FleetState, record: PlacementRecord, plan: RolloutPlan | None) -> tuple[str, ...]:
+def keepers_of(state: FleetState) -> dict[PlacementKey, str]:
+    """The placements that give up nothing but by a person's hand, each with what keeps it and what to do."""
+    successors = Successors.of(state)
+    pinned = "which a pin keeps at older content; remove the pin to hand it over, or take it out of {taker}"
+    found = {key: pinned for key, record in state.placements.items() if record.is_pinned}
+    held = {key: hold for key in state.placements if state.holds and (hold := successors.hold_of(key))}
+    return found | {key: f"whose removal {hold} holds: approve it, or write {key} back" for key, hold in held.items()}
+
+
+def kept_elsewhere(
+    state: FleetState, record: PlacementRecord, plan: RolloutPlan | None, keepers: Mapping[PlacementKey, str]
+) -> tuple[str, ...]:
     """Why a placement moves no further but by a person's hand, where nothing else keeps it: what clusters refuse
-    belongs there to placements that pins keep at older content."""
-    key, pinned = record.placement.key, {one for one, other in state.placements.items() if other.is_pinned}
-    refused: dict[str, str] = {}
-    for binding in record.bindings if pinned else ():
+    belongs there to others that give it up by a person's hand alone (`keepers`)."""
+    key = record.placement.key
+    others = keepers.keys() - {key}
+    refused: dict[str, tuple[str, PlacementKey]] = {}
+    for binding in record.bindings if others else ():
         owned = state.inventory.get(binding.cluster, {})
         failed = [one for one in binding.failed if one not in binding.kept]
         holders = [owned[one.key].placement if one.key in owned else key for one in failed]
-        if holders and pinned.issuperset(holders):
-            refused[binding.cluster] = f"{failed[0].key} stays with {holders[0].kind} {holders[0]}"
+        if holders and others.issuperset(holders):
+            refused[binding.cluster] = f"{failed[0].key} stays with {holders[0].kind} {holders[0]}", holders[0]
     waiting = {held.cluster for held in plan.held} if plan is not None else set()
-    others = tuple(one for one in record.bindings if one.cluster not in refused and one.cluster not in waiting)
-    if not refused or (plan is not None and plan.moves) or rollout.waiting_for(replace(record, bindings=others), plan):
+    left = tuple(one for one in record.bindings if one.cluster not in refused and one.cluster not in waiting)
+    if not refused or (plan is not None and plan.moves) or rollout.waiting_for(replace(record, bindings=left), plan):
         return ()
-    what = f"{next(iter(refused.values()))} on {named_briefly(sorted(refused), 3)}"
-    why = f"which a pin keeps at older content; remove the pin to hand it over, or take it out of {key}"
-    return (f"{key}: {what}, {why}",)
+    what, holder = next(iter(refused.values()))
+    return (f"{key}: {what} on {named_briefly(sorted(refused), 3)}, {keepers[holder].format(taker=key)}",)
+
+
+def _moving(record: PlacementRecord) -> PlacementRecord:
+    """A placement of which the removal is held, without the clusters that its rollout has not reached: it stopped."""
+    started = (find_condition(one.conditions, ConditionType.ROLLOUT_STARTED) for one in record.bindings)
+    stay = (
+        one for one, said in zip(record.bindings, started, strict=True) if said is None or said.status is Status.TRUE
+    )
+    return replace(record, bindings=tuple(stay))
 
 
 def all_frozen(waiting: Iterable[str], decision: Decision) -> bool:
@@ -117,10 +139,13 @@ def waiting_sentences(state: FleetState, decision: Decision, failures: Failures)
     """What failed, what each placement waits for, and that clusters are to be asked in the next pass, in a sentence
     each. Of those that are known to be silent nothing else is expected."""
     rolling: list[str] = []
+    keepers, held = keepers_of(state), (removal for hold in state.holds.values() for removal in hold.removals)
+    stopped = {removal.placement for removal in held if removal.kind is RemovalKind.PLACEMENT}
     for key, record in state.placements.items():
         plan = decision.plans.get(key)
-        waits = failures.contain(Subject.of_placement(key), (), rollout.waiting_for, record, plan)
-        rolling += waits if waits and not pinned_elsewhere(state, record, plan) else ()
+        moving = _moving(record) if key in stopped else record
+        waits = failures.contain(Subject.of_placement(key), (), rollout.waiting_for, moving, plan)
+        rolling += waits if waits and not kept_elsewhere(state, record, plan, keepers) else ()
         rolling += plan.waiting if plan is not None else ()
     rolling += decision.waiting
     observations = decision.inputs.observations

@@ -164,6 +164,18 @@ def test_what_leaves_a_gate_for_another_placement_waits(gate: str, how: str) -> 
     assert rules == (set() if (gate, how) in KEPT else {HELD[gate]})
 
 
+@pytest.mark.parametrize(("gate", "how"), MOVED)
+def test_what_waits_for_a_person_alone_is_settled(gate: str, how: str) -> None:
+    world = gated(gate)
+    move(world, gate, how)
+    result = world.reconcile()
+    assert result is not None
+    hold = only_hold(world).name
+    assert any("stays with ClusterResourcePlacement web on c1" in one and hold in one for one in result.asks)
+    ends = gate in ("freeze", "window")
+    assert (result.settled, result.frozen, bool(result.waiting)) == (not ends, ends, ends)
+
+
 @pytest.mark.parametrize(("gate", "how"), [(gate, how) for gate, how in MOVED if how != "label"])
 def test_an_approval_lets_it_go(gate: str, how: str) -> None:
     world = gated(gate)
