@@ -61,7 +61,8 @@ class AgeDecryptor:
         except ImportError as error:
             raise MissingPart(_MISSING) from error
         keys = self._keys(pyrage)
-        rows = [row for row in metadata.get("age") or () if isinstance(row, Mapping)][:_MOST_RECIPIENTS]
+        age = metadata.get("age")
+        rows = [row for row in age if isinstance(row, Mapping)][:_MOST_RECIPIENTS] if isinstance(age, list) else []
         for row in rows:
             try:
                 key = bytes(pyrage.decrypt(str(row.get("enc")).encode(), keys))

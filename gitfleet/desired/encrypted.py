@@ -11,8 +11,9 @@ from typing import Any, Final, TypeAlias
 from gitfleet.api import Break, dotted
 from gitfleet.api.objects import GroupKind, JsonObject, Manifest, Origin
 from gitfleet.desired.contents import shape_breaks
-from gitfleet.errors import GiveUp
+from gitfleet.errors import GiveUp, RetryLater
 from gitfleet.formats.sops import METADATA, encrypted_outside, is_encrypted_text, with_values
+from gitfleet.model.failures import Failure, Subject, attempt
 
 Decrypted: TypeAlias = Callable[[Manifest], JsonObject]
 """An encrypted object as it is to be applied; GiveUp why it cannot be."""
@@ -47,10 +48,13 @@ def encrypted_breaks(kind: GroupKind, body: JsonObject, origin: Origin) -> list[
 
 def decrypted_breaks(manifest: Manifest, decrypted: Decrypted) -> list[Break]:
     """Why an object that SOPS encrypted cannot be applied."""
-    try:
-        return shape_breaks(_SECRET, decrypted(manifest))
-    except GiveUp as error:
-        return [((METADATA,), f"cannot be used, since the file {error}")]
+    body = attempt(lambda: Subject.of_object(manifest.key), decrypted, manifest)
+    if not isinstance(body, Failure):
+        return shape_breaks(_SECRET, body)
+    if isinstance(body.cause, RetryLater):
+        raise body.cause
+    why = f"the file {body.cause}" if isinstance(body.cause, GiveUp) else body.sentence
+    return [((METADATA,), f"cannot be used, since {why}")]
 
 
 def _is_for_age(recipients: Any) -> bool:

@@ -3,18 +3,21 @@ has their plaintext."""
 
 from __future__ import annotations
 
+import logging
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gitfleet.api.objects import JsonObject, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
-from gitfleet.errors import BadInput, GitfleetError, MissingPart
+from gitfleet.errors import BadInput, GitfleetError, MissingPart, RetryLater
 from gitfleet.formats.sops import encrypted_outside, is_encrypted_text, is_sops_encrypted, with_values
 from gitfleet.loop.builds import ReadBlobs
+from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update
 from gitfleet.ports.decryption import Decryptor
 
+log = logging.getLogger(__name__)
 _Write = Create | Update | Delete
 _Writes = Mapping[str, Sequence[_Write]]
 _Values = dict[str, Mapping[int, Mapping[str, str]]]
@@ -41,10 +44,10 @@ class EncryptedSecrets:
         for cluster, operations in writes.items():
             for operation in operations:
                 if isinstance(operation, Create | Update) and is_sops_encrypted(operation.manifest.body):
-                    try:
-                        body = self._decrypted(operation.manifest, known)
-                    except GitfleetError as error:
-                        refused.append(_refused(operation, error))
+                    subject = Subject.of_object(operation.key, cluster)
+                    body = attempt(subject, self._decrypted, operation.manifest, known)
+                    if isinstance(body, Failure):
+                        refused.append(_refused(operation, body))
                         continue
                     encrypted[cluster, operation.key, operation.placement] = operation.manifest
                     operation = replace(operation, manifest=replace(operation.manifest, body=body))
@@ -95,6 +98,12 @@ def _as_given(outcome: Outcome, encrypted: Mapping[tuple[str, ObjectKey, Placeme
     return replace(outcome, operation=replace(done, manifest=manifest))
 
 
-def _refused(operation: Create | Update, error: GitfleetError) -> Outcome:
-    message = f"{operation.key} was not applied: {operation.manifest.origin.path} {error}"
-    return Outcome(operation=operation, ok=False, code=OutcomeCode.INVALID, message=message)
+def _refused(operation: Create | Update, failure: Failure) -> Outcome:
+    if isinstance(failure.cause, GitfleetError):
+        why, code = f"{operation.manifest.origin.path} {failure.cause}", OutcomeCode.INVALID
+    else:
+        log.error("%s", failure.report)
+        why, code = failure.sentence, OutcomeCode.INTERNAL_ERROR
+    retry = isinstance(failure.cause, RetryLater)
+    message = f"{operation.key} was not applied: {why}"
+    return Outcome(operation=operation, ok=False, code=code, message=message, retry=retry)

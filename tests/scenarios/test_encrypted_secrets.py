@@ -292,3 +292,25 @@ def test_one_that_was_there_before_is_taken_over_only_where_that_is_wanted(keys:
         world.commit(builders.namespace("web"), builders.placement("web", "web", strategy=applied))
         world.settle()
         assert password(world) == value, mode
+
+
+@pytest.mark.parametrize("fails_from", [1, 2])
+def test_a_defect_in_decrypting_concerns_that_object_alone(
+    keys: Path, fails_from: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As the file is read, or as the Secret is applied."""
+    calls: list[int] = []
+
+    class Defect(AgeDecryptor):
+        def values(self, content: bytes) -> Mapping[int, Mapping[str, str]]:
+            calls.append(1)
+            if len(calls) >= fails_from:
+                raise RuntimeError("c4nary08-quoted")
+            return super().values(content)
+
+    world = world_of(keys, encrypted(secret(), to=KEY), decryptor=Defect)
+    assert world.live("c1", "Secret", "db") is None
+    assert other(world) == "1"
+    recorded = everything_recorded(world) + caplog.text
+    assert "unexpected RuntimeError (report " in recorded
+    assert "c4nary" not in recorded
