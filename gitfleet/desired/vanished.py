@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from gitfleet.api.clusters import CLUSTER_GROUP
 from gitfleet.api.objects import Identity
 from gitfleet.desired.kinds import is_our_group
-from gitfleet.desired.paths import IGNORE_FILE, ignoring_line, is_build_file
+from gitfleet.desired.paths import IGNORE_FILE, area_of, ignoring_line, is_build_file
 from gitfleet.desired.readings import ReadObject, payload_identity
-from gitfleet.desired.rebuilt import Rebuilt, without_hash
+from gitfleet.desired.rebuilt import Rebuilt, rebuilt_folders, without_hash
 from gitfleet.desired.recovery import Recovery
 from gitfleet.desired.request import SYMLINK, DesiredRequest
 from gitfleet.formats.renames import Renames
@@ -32,10 +32,11 @@ def vanished_objects(
     if not gone:
         return {}
     fresh: dict[str, dict[Identity, Identity]] = {}
+    rebuilt = rebuilt_folders(request)
     for identity, item in chosen.items():
         path = item.origin.path
         is_new = identity not in before or (_is_cluster(identity) and before[identity].origin.path != path)
-        if is_new and _may_be_new(path, request):
+        if is_new and _may_be_new(path, request, rebuilt):
             fresh.setdefault(path, {})[without_hash(identity, path)] = identity
     rules = ignore_rules(request)
     staying = {item.origin.path for one, item in recovery.placed().items() if one in chosen}
@@ -112,10 +113,12 @@ class _Commit:
         return replace(found, elsewhere=misspelt is None)
 
 
-def _may_be_new(path: str, request: DesiredRequest) -> bool:
-    """Whether a file may have objects that it had not before."""
-    changed = request.changed
-    return changed is None or path in changed or IGNORE_FILE in changed or is_build_file(path)
+def _may_be_new(path: str, request: DesiredRequest, rebuilt: Collection[str]) -> bool:
+    """Whether a file may have objects that it had not before; of kustomizations and releases, the `rebuilt` folders."""
+    changed, folder = request.changed, area_of(path)
+    if is_build_file(path):
+        return folder in rebuilt or folder not in request.built_of
+    return changed is None or path in changed
 
 
 def _new_as_payload(identity: Identity, request: DesiredRequest, chosen: Mapping[Identity, ReadObject]) -> str:

@@ -180,7 +180,8 @@ class DesiredTrees:
         self, commit: str, listing: Mapping[str, TreeEntry], state: FleetState
     ) -> tuple[dict[str, TreeEntry], frozenset[str] | None, _BuiltOf]:
         """The files that were read at the observed commit and are others now, or are not read any more, as they were;
-        every path that differs (None when that is no longer known); and what folders were built of then."""
+        every path that differs or is only read now (None when that is no longer known); and what folders were built of
+        then."""
         if FAULTS_FILE in state.damage.lost or (state.observed_commit is None and state.placements):
             return {}, None, {}  # what was held, or against which commit, was lost
         if state.observed_commit is None or state.observed_commit == commit:
@@ -193,15 +194,16 @@ class DesiredTrees:
             return {}, None, {}
         rules = self._ignore_rules(before)
         read = desired.read_paths(before, rules) if changed else frozenset()
-        hidden: frozenset[str] = frozenset()
+        hidden, shown = frozenset[str](), frozenset[str]()
         if desired.IGNORE_FILE in changed or any(map(desired.is_build_file, changed)):
-            hidden = read - desired.read_paths(listing, self._ignore_rules(listing))
+            now = desired.read_paths(listing, self._ignore_rules(listing))
+            hidden, shown = read - now, now - read
         built_of: _BuiltOf = {}
         if self._builds is not None:
             folders = desired.built_folders(desired.wanted_paths(before, rules))
             built_of = self._builds.made_of(folders, before, self._contents) if folders else {}
         files = {path: before[path] for path in sorted({*changed, *hidden}) if path in read}
-        return files, frozenset(changed), built_of
+        return files, shown.union(changed), built_of
 
     def _built(self, listing: Mapping[str, TreeEntry]) -> dict[str, desired.SourceFile]:
         if self._builds is None:

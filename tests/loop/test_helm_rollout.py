@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gitfleet.adapters.helm import HelmProgram
-from tests.builders import member_cluster, namespace, pick_fixed, placement
+from tests.builders import config_map, member_cluster, namespace, pick_fixed, placement
 from tests.loop.test_helm import CHART, CONFIG, CRD, OWN, WIDGET, chart, hook, release
 from tests.loop.test_kustomize_rollout import BuiltWorld
 
@@ -210,3 +210,15 @@ def test_a_release_file_that_becomes_a_link_keeps_what_it_placed(world: BuiltWor
         world.settle()
     assert sizes(world) == ["small", "small"]
     assert {fault.path for fault in world.state().faults} == {OWN}
+
+
+def test_a_namesake_of_a_release_that_nobody_places_is_nothing_that_an_object_moved_to(world: BuiltWorld) -> None:
+    at_lab = "resources/lab/gitfleet-helm.yaml"
+    note = config_map("shop", "lab-settings")
+    world.commit(namespace("lab"), note)
+    world.write({at_lab: release().replace("name: web, namespace: shop", "name: lab, namespace: lab")})
+    world.settle()
+    assert world.live("eu-1", "ConfigMap", "lab-settings") is not None
+    world.commit(remove=[note])
+    world.settle()
+    assert (world.state().holds, world.live("eu-1", "ConfigMap", "lab-settings")) == ({}, None)

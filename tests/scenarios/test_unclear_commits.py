@@ -473,3 +473,24 @@ def test_what_went_beside_a_file_out_of_sight_goes_when_that_is_back() -> None:
     world.write({"placements/late.yaml.txt": None})
     world.settle()
     assert (world.state().holds, world.live("c1", "Deployment", "app", "x")) == ({}, None)
+
+
+SETTINGS = builders.path_of(builders.config_map("web", "settings"))
+
+
+@pytest.mark.parametrize("rules", ["docs/\n", "resources/n2/\n"])
+def test_a_namesake_in_a_file_that_was_read_before_is_nothing_that_an_object_moved_to(rules: str) -> None:
+    world = placed(placing("web", "web"), more=tuple(builders.config_map(one, "settings") for one in ("web", "n4")))
+    world.write({SETTINGS: None, ".gitfleetignore": rules})
+    world.settle()
+    assert (world.state().holds, world.live("c1", "ConfigMap", "settings")) == ({}, None)
+
+
+def test_a_name_that_is_nearly_the_same_in_a_file_that_is_read_now_may_be_a_typing_error() -> None:
+    world = placed(placing("web", "web"), more=(builders.config_map("web", "settings"),))
+    world.write({"extra/a.yaml": to_yaml(builders.config_map("web", "setting")), ".gitfleetignore": "extra/\n"})
+    world.settle()
+    with world.nothing_deleted():
+        world.write({SETTINGS: None, ".gitfleetignore": None})
+        world.settle()
+    assert only_hold(world).reasons[0].rule is HoldRule.LIKELY_TYPO
