@@ -213,7 +213,7 @@ def test_a_release_file_that_becomes_a_link_keeps_what_it_placed(world: BuiltWor
 
 
 def test_a_namesake_of_a_release_that_nobody_places_is_nothing_that_an_object_moved_to(world: BuiltWorld) -> None:
-    at_lab = "resources/lab/gitfleet-helm.yaml"
+    at_lab = "resources/unplaced/gitfleet-helm.yaml"
     note = config_map("shop", "lab-settings")
     world.commit(namespace("lab"), note)
     world.write({at_lab: release().replace("name: web, namespace: shop", "name: lab, namespace: lab")})
