@@ -7,6 +7,7 @@ from typing import Final
 
 from gitfleet.api import write
 from gitfleet.api.overrides import Override, OverrideKey
+from gitfleet.api.runs import RunRecord
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.failures import Failures, Subject
@@ -47,22 +48,26 @@ def take_override_snapshots(
 
 
 def references_of(state: FleetState, failures: Failures) -> frozenset[str]:
-    """The override snapshots that any binding or unfinished run names; all for a placement that cannot be read."""
-    everything = (snapshot.reference for found in state.overrides.values() for snapshot in found)
-    named: set[str] = set()
-    for key, record in state.placements.items():
-        references = failures.contain(Subject.of_placement(key), None, _references, record)
-        named.update(everything if references is None else references)
-    unfinished = [run for run in state.runs.values() if not run.finished]
-    clusters = (cluster for run in unfinished for stage in run.status.stages for cluster in stage.clusters)
-    formers = (former for run in unfinished for _, former in run.formers)
-    named.update(r for c in clusters for r in (*c.cluster_resource_overrides, *c.resource_overrides))
-    named.update(r for f in formers for r in (*f.cluster_resource_overrides, *f.resource_overrides))
-    return frozenset(named)
+    """The override snapshots that any binding or unfinished run names; all for a placement or run that cannot be
+    read."""
+    everything = [snapshot.reference for found in state.overrides.values() for snapshot in found]
+    found = [
+        *(failures.contain(Subject.of_placement(key), None, _of_record, one) for key, one in state.placements.items()),
+        *(failures.contain(Subject.of_run(key), None, _of_run, run) for key, run in state.runs.items()),
+    ]
+    return frozenset().union(*(everything if references is None else references for references in found))
 
 
-def _references(record: PlacementRecord) -> list[str]:
+def _of_record(record: PlacementRecord) -> list[str]:
     return [r for b in record.bindings for r in (*b.cluster_resource_overrides, *b.resource_overrides)]
+
+
+def _of_run(run: RunRecord) -> list[str]:
+    if run.finished:
+        return []
+    clusters = [cluster for stage in run.status.stages for cluster in stage.clusters]
+    found = [r for c in clusters for r in (*c.cluster_resource_overrides, *c.resource_overrides)]
+    return found + [r for _, f in run.formers for r in (*f.cluster_resource_overrides, *f.resource_overrides)]
 
 
 def current_overrides(

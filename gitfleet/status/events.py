@@ -66,7 +66,7 @@ def emit_events(
         emit(Subject("ApprovalRequest", str(request)), request_events, asked, answered)
     for key, old, new in changed(before.placements, after.placements):
         if (former := names.get(key)) is not None:
-            old = under_name(before.placements[former], key)
+            old = noted.contain(Subject.of_placement(key), old, under_name, before.placements[former], key)
             fields = {"state": "renamed", "former": str(former)}
             events.append(Event(type=EventType.PLACEMENT, placement=str(key), fields=fields))
         if key not in names.values():

@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 from gitfleet.api.bindings import Binding, DivergedObject
 from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster
 from gitfleet.api.conditions import Conditions
+from gitfleet.api.holds import Hold
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.runs import RunRecord, StageStatus
 from gitfleet.api.values import NamespacedName
@@ -49,8 +50,11 @@ def with_past_times(
         state,
         placements=placements.past(state.placements, memo.placements),
         clusters=clusters.past(state.clusters, memo.clusters),
-        holds={name: replace(h, since=now) if h.since > now else h for name, h in state.holds.items()},
-        runs=runs_until(state.runs, now),
+        holds={
+            name: failures.contain(Subject("Hold", name), one, _hold_until, one, now)
+            for name, one in state.holds.items()
+        },
+        runs=runs_until(state.runs, now, failures),
     )
     known = TimesMemo(placements.latest, clusters.latest)
     same = past.placements is state.placements and past.clusters is state.clusters and past.holds == state.holds
@@ -88,14 +92,22 @@ class _Times(Generic[K, V]):
         return self.failures.contain(self.subject(key), None, read)
 
 
-def runs_until(runs: Mapping[NamespacedName, RunRecord], now: datetime) -> Mapping[NamespacedName, RunRecord]:
+def runs_until(
+    runs: Mapping[NamespacedName, RunRecord], now: datetime, failures: Failures
+) -> Mapping[NamespacedName, RunRecord]:
     """The runs with `now` in the place of every later time; the very same where there is none. A finished run waits for
-    nothing."""
-    past = {key: run if run.finished else _run_until(run, now) for key, run in runs.items()}
+    nothing, one that cannot be read stays as it is."""
+    past = {key: failures.contain(Subject.of_run(key), run, _run_until, run, now) for key, run in runs.items()}
     return runs if all(past[key] is run for key, run in runs.items()) else past
 
 
+def _hold_until(hold: Hold, now: datetime) -> Hold:
+    return replace(hold, since=now) if hold.since > now else hold
+
+
 def _run_until(run: RunRecord, now: datetime) -> RunRecord:
+    if run.finished:
+        return run
     status = run.status
     past = replace(
         run,

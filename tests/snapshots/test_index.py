@@ -132,4 +132,8 @@ def test_the_overrides_that_any_binding_names() -> None:
         assert references_of(FleetState(runs={run.key: run}, overrides=known), Failures()) == more
     failures = Failures()
     assert references_of(FleetState(placements=records, overrides=known), failures) == named | {"cro-7", "cro-8"}
+    lost: Any = object()
+    odd, noted = NamespacedName("", "odd"), Failures()
+    assert references_of(FleetState(runs={odd: lost}, overrides=known), noted) >= {"cro-7", "cro-8"}
+    assert [failure.subject for failure in noted.found] == [Subject.of_run(odd)]
     assert [failure.subject for failure in failures.found] == [Subject.of_placement(keys["odd"])]

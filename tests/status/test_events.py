@@ -224,6 +224,15 @@ def test_a_rename_is_told_with_what_changed_beside_it_and_as_nothing_else() -> N
         assert not failures.found
 
 
+def test_a_rename_of_what_cannot_be_read_is_noted_and_the_others_are_told() -> None:
+    odd: Any = object()
+    site, failures = PlacementKey("", "site"), Failures()
+    after = FleetState(placements={site: record("site")}, holds={})
+    found = emit_events(FleetState(placements={WEB: odd}), after, failures, {site: WEB})
+    assert next(event.fields for event in found) == {"state": "renamed", "former": "web"}
+    assert [failure.subject for failure in failures.found] == [Subject.of_placement(site)]
+
+
 def test_a_placement_that_ends() -> None:
     assert lines(fleet(binding(WEB, "a")), FleetState()) == [
         of("removed"),

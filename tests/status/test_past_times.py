@@ -194,6 +194,16 @@ def test_what_cannot_be_read_stays_as_it_is_and_is_noted() -> None:
     ]
 
 
+def test_a_run_and_a_hold_that_cannot_be_read_stay_as_they_are() -> None:
+    odd: Any = object()
+    go, state, failures = NamespacedName("", "odd"), fleet(LATER), Failures()
+    spoilt = replace(state, runs={go: odd, **state.runs}, holds={"odd": odd, **state.holds})
+    found, _ = with_past_times(spoilt, NOW, TimesMemo(), failures)
+    expected = fleet(NOW)
+    assert found == replace(expected, runs={go: odd, **expected.runs}, holds={"odd": odd, **expected.holds})
+    assert {failure.subject for failure in failures.found} == {Subject("Hold", "odd"), Subject.of_run(go)}
+
+
 def test_what_was_read_in_the_pass_before_is_not_read_again() -> None:
     """The memo has each value that has no later time, with its latest one; another value of the name is read."""
     state = fleet(NOW)
