@@ -6,6 +6,7 @@ placement, in a file that has an error, is no removal as long as the error is th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -28,6 +29,8 @@ _KINDS: Final = {
     (PLACEMENT_GROUP, "ResourcePlacement"): Placement,
     (CLUSTER_GROUP, "MemberCluster"): MemberCluster,
 }
+_PLACES: Final = re.compile(rb"[Pp]lacement|resourceSelector")
+"""What the text of a placement has, whatever else is misspelt in it."""
 _MOST_GUESSES: Final = 10_000
 """Beyond so many pairs of what is gone and what has an error, no selectors are compared: everything may be replaced."""
 
@@ -117,7 +120,8 @@ class Replacements:
         for path in self.unreadable if nowhere else ():
             text, stem = self.request.text_of(path), path.rpartition("/")[2].partition(".")[0]
             for key in sorted(nowhere) if not is_payload_path(path) else ():
-                if key.name == stem or not text or key.name.encode() in text:
+                named = re.search(rb"(?<![-.\w])%s(?![-.\w])" % re.escape(key.name.encode()), text)
+                if key.name == stem or not text or (named and _PLACES.search(text)):
                     found.setdefault(key, Misread(path, None))
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -13,6 +14,8 @@ from gitfleet.model.state import FleetState
 
 SYMLINK: Final = "120000"
 SUBMODULE: Final = "160000"
+_SPELT: Final = re.compile(rb"\\[xuU\r\n]|\0")
+"""Escapes of YAML and JSON that may stand for letters, or within a name, and what is no UTF-8."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,4 +89,4 @@ class DesiredRequest:
         in it, because the bytes are not there or an escape may spell it."""
         source = self.files.get(path) if not is_build_file(path) else None
         content = self.contents(source.blob) if source is not None and source.mode.startswith("100") else b""
-        return b"" if b"\\" in content or b"\0" in content else content
+        return b"" if _SPELT.search(content) else content

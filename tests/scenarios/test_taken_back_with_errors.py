@@ -14,6 +14,7 @@ from tests.scenarios.test_holds import answer, only_hold
 from tests.scenarios.test_taken_over import ALL, FEW, MORE, NAMES, ONE, begun, has_all, owners, placing
 from tests.scenarios.world import World
 
+Files = dict[str, str | None]
 WEB, SHOP = "placements/web.yaml", "placements/shop.yaml"
 SPOILT: dict[str, Callable[[str], str]] = {
     "field": lambda text: text.replace("strategy:", "stratgy:"),
@@ -145,6 +146,35 @@ def test_an_external_placement_that_is_taken_back_with_an_error_keeps_what_it_ha
     assert world.state().placements
 
 
+UNREADABLE = " : : [\n"
+OTHERS: dict[str, Files] = {
+    "a run of something like it": {
+        "runs/x.yaml": f"kind: ClusterStagedUpdateRun\nmetadata: {{name: web-2}}\n{UNREADABLE}"
+    },
+    "a text with an escape": {"notes/x.yaml": f'text: "a\\tb"\n{UNREADABLE}'},
+    "an object of its name": {"notes/x.yaml": f"kind: ConfigMap\nmetadata: {{name: web}}\n{UNREADABLE}"},
+}
+
+
+@pytest.mark.parametrize("files", OTHERS.values(), ids=OTHERS)
+@pytest.mark.parametrize("strategy", [EXTERNAL, ONE], ids=["External", "RollingUpdate"])
+def test_a_new_file_about_something_else_stops_no_removal(strategy: dict[str, Any], files: Files) -> None:
+    world = begun(FEW, placing("web", strategy, *NAMES))
+    world.commit(remove=[WEB])
+    world.reconcile()
+    world.write(files)
+    world.settle()
+    assert world.state().faults and not left(world) and not world.state().placements
+
+
+def test_a_new_file_in_which_a_name_may_be_spelt_otherwise_stops_a_removal() -> None:
+    world = taken_out("placement")
+    with world.nothing_deleted():
+        world.write({"notes/x.yaml": f'name: "\\x77eb"\n{UNREADABLE}'})
+        world.settle()
+    assert left(world)
+
+
 BY_LABEL = {"group": "", "version": "v1", "kind": "Namespace", "labelSelector": {"matchLabels": {"g": "a"}}}
 X, X_APP = builders.namespace("x", labels={"g": "a"}), builders.deployment("x", "web")
 AT_X, AT_APP = builders.path_of(X), builders.path_of(X_APP)
@@ -154,7 +184,6 @@ INNER = builders.to_yaml(builders.config_map("web", "inner", {"key": "1"}))
 ENVELOPE = builders.config_map("web", "env", {"a": INNER}, annotations=AS_ENVELOPE)
 EMPTY, AT_ENVELOPE = builders.config_map("web", "env", annotations=AS_ENVELOPE), builders.path_of(ENVELOPE)
 ENVELOPE_TEXT = builders.to_yaml(ENVELOPE)
-Files = dict[str, str | None]
 NO_X: Files = {AT_X: None, AT_APP: None}
 BACK: dict[str, tuple[Files, Files]] = {
     "a label": ({AT_X: TEXT.replace("g: a", "g: b")}, {AT_X: TEXT.replace("g: a", "g: [a]")}),
