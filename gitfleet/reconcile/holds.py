@@ -56,16 +56,14 @@ def decide_with_holds(
         if lost := {removal.id for removal in held}.intersection(removal.id for removal in new):
             raise GiveUp(f"the removal of {min(lost)} is held and would happen all the same")
         asked = tuple(removal for removal in held if kept.asks_for(removal))
-        waiting = _waiting(decision, approved.union(removal.id for removal in held))
-        request = known(
-            after=decision.after, new=new, waiting=waiting, held=asked, overridden=overridden, failures=failures
-        )
-        groups = removals.judge(request) if new or waiting else ()
+        request = known(after=decision.after, new=new, held=asked, overridden=overridden, failures=failures)
+        request = _with_gated(request, decision, approved.union(removal.id for removal in held))
+        groups = removals.judge(request) if request.new or request.waiting or request.handed else ()
         if not groups:
             break
         fresh |= removals.new_holds(groups, wanted.commit, before.observed_commit or "", inputs.now)
         held = (*held, *(removal for group in groups for removal in group.removals))
-    late = (*_undecided(holds.values(), kept, failures), *removals.waiting_for_pins(decision.after))
+    late = (*_undecided(holds.values(), kept, failures), *removals.waiting_for_pins(decision.after, failures))
     taken = removals.taken_over(before.holds, before, decision.after, overridden)
     left = removals.remaining(holds, before.holds, kept, late, taken)
     uncounted = [fault for name in left for fault in verdicts[name].faults if verdicts[name].answer is None]
@@ -82,12 +80,15 @@ def _verdicts(inputs: Inputs) -> dict[str, Verdict]:
     }
 
 
-def _waiting(decision: Decision, known: Container[str]) -> tuple[Removal, ...]:
-    """What waits for the end of a Pin and is not `known`, where a commit is decided for the first time."""
-    inputs = decision.inputs
-    if inputs.desired.commit == inputs.before.observed_commit:
-        return ()
-    return tuple(one for one in removals.waiting_for_pins(decision.after) if one.id not in known)
+def _with_gated(request: removals.JudgeRequest, decision: Decision, known: Container[str]) -> removals.JudgeRequest:
+    """The request with what waits for the end of a gate and is not `known`, where a commit is decided for the first
+    time."""
+    if request.desired.commit == request.before.observed_commit:
+        return request
+    waiting = removals.waiting_for_pins(decision.after, request.failures)
+    handed = removals.handed_on(request.before, decision.after, request.failures)
+    waiting, handed = (tuple(one for one in every if one.id not in known) for every in (waiting, handed))
+    return replace(request, waiting=waiting, handed=handed)
 
 
 def _gates(inputs: Inputs) -> removals.Gates:

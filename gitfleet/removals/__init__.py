@@ -2,6 +2,7 @@
 
     going               what a decision takes away that nothing took away before
     waiting_for_pins    what it takes away once a Pin has ended
+    handed_on           what was given up before it, and others newly select
     judge               which of these must wait for a person's approval, and why
     Gates               what stops placements, and counts for nothing where others take over what they have
     Kept                the same removals by what must be kept for them
@@ -25,7 +26,7 @@ Source: decisions D25, D31 and D33.
 
 from gitfleet.removals.answers import answered, asked, pending, remaining
 from gitfleet.removals.gated import Gates
-from gitfleet.removals.going import going, waiting_for_pins
+from gitfleet.removals.going import going, handed_on, waiting_for_pins
 from gitfleet.removals.holds import as_of_now, fields_of, new_holds, taken_over, with_lines
 from gitfleet.removals.judging import HeldBack, JudgeRequest, judge
 from gitfleet.removals.kept import Kept, still_wanted
@@ -42,6 +43,7 @@ __all__ = [
     "deleted_still",
     "fields_of",
     "going",
+    "handed_on",
     "judge",
     "new_holds",
     "pending",

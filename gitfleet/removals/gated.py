@@ -80,14 +80,16 @@ class Gates:
         return {(key, gate): one for key in keys for gate, one in self._of(before.placements[key]).items()}
 
     def _of(self, record: PlacementRecord) -> dict[str, Frozen | None]:
-        """The gates of a placement, by what is said of one that has it not; of freezes the one that ends last."""
+        """The gates of a placement, by what is said of one that has it not; of freezes the one that ends last. Nothing
+        else delays a placement that is to go."""
         key, latest = record.placement.key, record.latest_resources
         found: dict[str, Frozen | None] = {}
-        if record.placement.strategy.external:
+        stays = record.placement.deleting is None
+        if stays and record.placement.strategy.external:
             found[_NOT_EXTERNAL] = None
-        if record.is_pinned and key in self.pinned:
+        if stays and record.is_pinned and key in self.pinned:
             found[_NOT_PINNED] = None
-        if latest is not None and latest.hash in self.quarantined.get(key, ()):
+        if stays and latest is not None and latest.hash in self.quarantined.get(key, ()):
             found[_NOT_QUARANTINED] = None
         frozen = self.frozen(key, [binding.cluster for binding in record.bindings if is_active(binding)]).values()
         return found | ({_NOT_FROZEN: max(frozen, key=lambda one: one.end)} if frozen else {})

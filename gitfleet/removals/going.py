@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from gitfleet.api.bindings import is_active
 from gitfleet.api.clusters import is_leaving
 from gitfleet.api.envelopes import carried
 from gitfleet.api.holds import Removal, RemovalKind
-from gitfleet.api.objects import ObjectKey
+from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import ResourceSnapshot
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord, changed
+from gitfleet.model.successors import Successors
 
 
 def going(before: FleetState, after: FleetState) -> tuple[Removal, ...]:
@@ -60,14 +62,57 @@ def _objects(key: PlacementKey, old: PlacementRecord, new: PlacementRecord) -> I
             yield Removal(kind=RemovalKind.OBJECT, placement=key, object=gone)
 
 
-def waiting_for_pins(after: FleetState) -> Iterator[Removal]:
-    """What goes once its Pin has ended: objects of the pinned content that its placement does not select."""
+def waiting_for_pins(after: FleetState, failures: Failures) -> tuple[Removal, ...]:
+    """What goes once its Pin has ended: objects of pinned content that its placement does not select; nothing of one
+    that cannot be read."""
+    found: tuple[Removal, ...] = ()
     for key, selected in sorted(after.unsaid.items()):
         record = after.placements.get(key)
         pinned = record.latest_resources if record is not None and record.is_pinned else None
-        for _, one in content_of(pinned) if pinned is not None else ():
-            if one.identity not in selected:
-                yield Removal(kind=RemovalKind.OBJECT, placement=key, object=one)
+        if pinned is not None:
+            found += failures.contain(Subject.of_placement(key), (), _not_selected, key, pinned, selected)
+    return found
+
+
+def _not_selected(key: PlacementKey, pinned: ResourceSnapshot, selected: Collection[Identity]) -> tuple[Removal, ...]:
+    every = (one for _, one in content_of(pinned) if one.identity not in selected)
+    return tuple(Removal(kind=RemovalKind.OBJECT, placement=key, object=one) for one in every)
+
+
+def handed_on(before: FleetState, after: FleetState, failures: Failures) -> tuple[Removal, ...]:
+    """What placements gave up in earlier commits, wholly or by their newest content, have on clusters still by an older
+    snapshot, and others newly select; nothing of one that cannot be read."""
+    was, now, gained = Successors(before.placements), Successors(after.placements), set[Identity]()
+    for key, _, new in changed(before.placements, after.placements):
+        if new is not None and new.placement.deleting is None:
+            gained |= failures.contain(Subject.of_placement(key), frozenset[Identity](), _gained, key, was, now)
+    found: tuple[Removal, ...] = ()
+    given_up = was.given_up(Failures()) if gained else {}  # noted where operations are planned
+    for key, old in before.placements.items() if gained else ():
+        if key in after.placements and (key in given_up or old.placement.deleting is not None):
+            found += failures.contain(
+                Subject.of_placement(key), (), _moved, key, was, now, gained & given_up.get(key, gained)
+            )
+    return found
+
+
+def _gained(key: PlacementKey, was: Successors, now: Successors) -> frozenset[Identity]:
+    """What a placement selects that it did not select before."""
+    old = was.records.get(key)
+    had = was.content(key, old.latest_resources) if old is not None else frozenset[Identity]()
+    return now.content(key, now.records[key].latest_resources) - had
+
+
+def _moved(key: PlacementKey, was: Successors, now: Successors, gained: set[Identity]) -> tuple[Removal, ...]:
+    """What of all that others select newly goes out of a placement that has given it up."""
+    old, new = was.records[key], now.records[key]
+    if old.placement.deleting is None:
+        keys = {one.identity: one for snapshot in old.resource_snapshots for _, one in content_of(snapshot)}
+        moved = gained - now.content(key, new.latest_resources)
+        return tuple(Removal(kind=RemovalKind.OBJECT, placement=key, object=keys[one]) for one in sorted(moved))
+    has = (was.content(key, old.snapshot_named(binding.resource_snapshot)) for binding in old.bindings)
+    goes = new.placement.deleting is not None and any(not one.isdisjoint(gained) for one in has)
+    return (Removal(kind=RemovalKind.PLACEMENT, placement=key),) if goes else ()
 
 
 def content_of(snapshot: ResourceSnapshot) -> Iterator[tuple[ObjectKey | None, ObjectKey]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import pairwise
 from typing import Final
 
 from gitfleet.api.holds import (
@@ -25,6 +26,7 @@ from gitfleet.model.state import FleetState
 from gitfleet.model.successors import is_held_for
 from gitfleet.removals.answers import pending
 from gitfleet.removals.causes import Causes
+from gitfleet.removals.going import content_of
 from gitfleet.removals.judging import HeldBack
 from gitfleet.removals.kept import Kept
 from gitfleet.removals.placed import Losses, Overridden
@@ -67,17 +69,31 @@ def as_of_now(
 
 def taken_over(holds: Mapping[str, Hold], before: FleetState, after: FleetState, overridden: Overridden) -> set[str]:
     """The held removals that take nothing away any more, by id: other placements take over all of it, on the same
-    clusters. Not where that is what is held (OF_GATES), or nobody knows why it is."""
+    clusters. Where that is what is held (OF_GATES), those that had been given up before, and nobody takes over now.
+    Not where nobody knows why it is held."""
     losses = Losses.between(before, after, Kept.of(pending(holds.values())), overridden) if holds else None
     return {
         removal.id
         for hold in holds.values()
         for removal in hold.removals
         if losses is not None
-        and not is_held_for(hold, removal, *OF_GATES, HoldRule.UNREADABLE_HOLD)
+        and not is_held_for(hold, removal, HoldRule.UNREADABLE_HOLD)
         and removal.kind in (RemovalKind.OBJECT, RemovalKind.PLACEMENT, RemovalKind.BINDING)
-        and losses.is_taken_over(removal)
+        and (
+            _is_taken_back(hold, removal, losses)
+            if is_held_for(hold, removal, *OF_GATES)
+            else losses.is_taken_over(removal)
+        )
     }
+
+
+def _is_taken_back(hold: Hold, removal: Removal, losses: Losses) -> bool:
+    """Whether a placement had given an object up before the commit of a hold, and no other one wants it any more."""
+    record = losses.before.placements.get(removal.placement) if removal.placement is not None else None
+    if record is None or removal.object is None or losses.has_taker(removal):
+        return False
+    had = [(one.commit, any(k == removal.object for _, k in content_of(one))) for one in record.resource_snapshots]
+    return any(new == (hold.commit, True) and not old[1] for old, new in pairwise(had))
 
 
 def _as_of_now(hold: Hold, losses: Losses, causes: Causes) -> Hold:

@@ -28,14 +28,16 @@ MOST_REASONS: Final = 20
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRequest:
     """A decision on `desired`, from `before` to `after`; the removals that it would begin, those that are `waiting` for
-    the end of a Pin, and those that are held already; what overrides delete of placements, and what stops them. `holds`
-    are the earlier ones with their answers, `ended` those that ended by themselves."""
+    the end of a Pin, those of earlier commits that are `handed` on to others now, and those that are held already; what
+    overrides delete of placements, and what stops them. `holds` are the earlier ones with their answers, `ended` those
+    that ended by themselves."""
 
     desired: Desired
     before: FleetState
     after: FleetState
     new: tuple[Removal, ...]
     waiting: tuple[Removal, ...] = ()
+    handed: tuple[Removal, ...] = ()
     held: tuple[Removal, ...] = ()
     holds: tuple[Hold, ...] = ()
     ended: tuple[Hold, ...] = ()
@@ -68,7 +70,8 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
     approved = (removal.id for hold in request.holds if hold.answer is Status.TRUE for removal in hold.removals)
     takers = Takers(request.before, request.after, losses, frozenset(approved))
     suspicions = Suspicions(request.desired, request.before, request.after, asked.new, causes, losses, takers)
-    gates = request.gates.lost(request.before, request.after, request.new, losses)
+    handed = (one for one in request.handed if losses.has(one))
+    gates = request.gates.lost(request.before, request.after, (*request.new, *handed), losses)
     found = [*shares, *suspicions.found(), *gates, *held_before(request.holds, asked.new, takers, losses)]
     known = {removal.id for finding in found for removal in finding.removals}
     rest = [removal for removal, cells in asked.new.items() if cells and removal.id not in known]

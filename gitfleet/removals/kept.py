@@ -91,7 +91,7 @@ def still_wanted(wanted: Desired, before: FleetState, kept: Kept) -> tuple[Desir
     """What people want, with the placements, clusters and strategies that must be kept as they are; and which had to
     be added: the others are wanted again."""
     placements = {
-        key: before.placements[key].placement
+        key: replace(before.placements[key].placement, deleting=None)
         for key in kept.placements
         if key not in wanted.placements and key in before.placements
     }

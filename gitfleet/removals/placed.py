@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from gitfleet.api.bindings import is_active
-from gitfleet.api.holds import ClusterCount, Removal, RemovalKind
+from gitfleet.api.holds import OF_GATES, ClusterCount, Removal, RemovalKind
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord, changed
-from gitfleet.model.successors import Successors
+from gitfleet.model.successors import Successors, is_held_for
 from gitfleet.removals.kept import Kept
 from gitfleet.removals.unfinished import brought_unfinished
 
@@ -41,11 +41,7 @@ class Placed:
         for binding in (binding for record in state.placements.values() for binding in record.bindings):
             for one in binding.kept:
                 made.given_up.setdefault(one.key.identity, set()).add(binding.cluster)
-        content = Successors(state.placements).content
-        newest = {
-            key: content(key, record.latest_resources) if record.placement.deleting is None else ()
-            for key, record in state.placements.items()
-        }
+        newest = _to_stay(state)
         for cluster, owned in state.inventory.items():
             for key, entry in owned.items():
                 if entry.uid is None:
@@ -68,6 +64,25 @@ class Placed:
     def clusters_of(self, placement: PlacementKey) -> frozenset[str]:
         """The clusters on which a placement has anything."""
         return frozenset(self.clusters.get(placement, ()))
+
+
+def _to_stay(state: FleetState) -> dict[PlacementKey, Collection[Identity]]:
+    """What each placement has by its newest content, but for what goes to another one once a gate lets it; none for one
+    that cannot be read, which fails where it is decided."""
+    content, failures = Successors(state.placements).content, Failures()
+    newest: dict[PlacementKey, Collection[Identity]] = {}
+    for key, record in state.placements.items():
+        subject, latest = Subject.of_placement(key), record.latest_resources
+        if record.placement.deleting is not None:
+            newest[key] = ()
+        elif (found := failures.contain(subject, None, content, key, latest)) is not None:
+            newest[key] = found
+    for hold in state.holds.values():
+        for removal in hold.removals:
+            if removal.placement in newest and is_held_for(hold, removal, *OF_GATES):
+                stays = {removal.object.identity} if removal.object is not None else newest[removal.placement]
+                newest[removal.placement] = frozenset(newest[removal.placement]) - frozenset(stays)
+    return newest
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +161,17 @@ class Losses:
             return False
         identities = {removal.object.identity} if removal.object is not None else self._content(record)
         clusters = (removal.cluster,) if removal.cluster else {binding.cluster for binding in record.bindings}
-        there = [
+        there = {
             (name, one)
             for name in clusters
             for one in identities
             if (name, one) in self.placed.by_cluster.get(name, ())
-        ]
+        }
         mine = self.placed.by_placement.get(key, set())
         mine = mine.intersection(self._named(removal, key, mine)).union(self._awaited(removal, record))
+        for other, identities in self.kept.objects.items():  # what the owner itself has only for a hold
+            owned = self.placed.by_placement.get(other, set())
+            mine |= {cell for cell in there & owned if cell[1] in identities and other != key}
         return bool(there) and all(self._is_taken(cell, key) for cell in mine)
 
     def _is_taken(self, cell: Cell, but: PlacementKey) -> bool:
@@ -174,6 +192,11 @@ class Losses:
     def is_wanted(self, identity: Identity) -> bool:
         """Whether a placement has an object, on whichever clusters."""
         return any(self._wanting(identity))
+
+    def has_taker(self, removal: Removal) -> bool:
+        """Whether another placement has the object that is removed, if only because its removal is held there."""
+        identity = removal.object.identity if removal.object is not None else None
+        return identity is not None and any(self._successors.selecting(identity, removal.placement))
 
     def selects(self, key: PlacementKey, identity: Identity) -> bool:
         """Whether a placement has an object, and not only because its removal is held."""
@@ -226,6 +249,11 @@ class Losses:
         found = {other for _, identity in cells for other in self._wanting(identity, key)}
         clusters = self.placed.clusters_of(key)
         return frozenset(other for other in found if any(self._wants(other, cluster) for cluster in clusters))
+
+    def has(self, removal: Removal) -> bool:
+        """Whether a placement has the object on any cluster that is removed of it."""
+        mine = self.placed.by_placement.get(removal.placement, set()) if removal.placement is not None else set[Cell]()
+        return any(cell in mine for cell in self._owned(removal))
 
     def taken_by(self, removal: Removal) -> dict[PlacementKey, set[str]]:
         """The other placements that get what a removal lets go of a placement, and on which clusters of that; nothing

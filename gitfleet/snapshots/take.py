@@ -29,6 +29,7 @@ class _Named(Protocol):
 
 
 _Snapshot = TypeVar("_Snapshot", bound=_Named)
+_Keyed = TypeVar("_Keyed", DocumentRef, Manifest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +130,7 @@ def _with_retained(
     """The selection with the objects of the latest snapshot whose removal is held, and which these are: as they are
     written now, and where nobody writes them any more as they were. None for a selection: the latest snapshot must stay
     as it is, because its objects cannot be carried over."""
-    latest = record.latest_resources if record and wanted else None
+    latest = _with_given_up(record, wanted) if record and wanted else None
     if latest is None:
         return selected, frozenset()
     chosen = {m.key.identity for m in selected or ()}.union(*carried_identities(selected or ()).values())
@@ -152,6 +153,36 @@ def _with_retained(
         return None, missing
     beside = envelopes.union(*(carrying[envelope] for envelope in envelopes))
     return sorted([*(m for m in selected if m.key.identity not in beside), *kept], key=order_of), missing
+
+
+def _with_given_up(record: PlacementRecord, wanted: Collection[Identity]) -> ResourceSnapshot | None:
+    """The latest snapshot, and beside its objects those that it has no more, that are wanted back, and that clusters
+    have by older snapshots; an envelope that carries one as it was there."""
+    latest = record.latest_resources
+    if latest is None or latest.manifests is None:
+        return latest
+    there = {document.key.identity for document in latest.documents}.union(
+        *carried_identities(latest.manifests).values()
+    )
+    lacking = set(wanted) - there
+    named = {binding.resource_snapshot for binding in record.bindings} if lacking else set()
+    for older in (one for one in reversed(record.resource_snapshots) if one.name in named and one.manifests):
+        carrying = carried_identities(older.manifests or ())
+        holding = {one.key.identity: {one.key.identity, *carrying.get(one.key.identity, ())} for one in older.documents}
+        back = {identity for identity, inside in holding.items() if inside & lacking}
+        lacking -= set[Identity]().union(*(holding[one] for one in back))
+        latest = replace(
+            latest,
+            documents=tuple(_with_those_of(older.documents, latest.documents, back)),
+            manifests=tuple(_with_those_of(older.manifests or (), latest.manifests or (), back)),
+        )
+    return latest
+
+
+def _with_those_of(others: Iterable[_Keyed], mine: Iterable[_Keyed], back: Collection[Identity]) -> Iterator[_Keyed]:
+    """What is mine, but for what comes back of the others."""
+    yield from (one for one in mine if one.key.identity not in back)
+    yield from (one for one in others if one.key.identity in back)
 
 
 def restore_snapshot(snapshot: ResourceSnapshot, documents: Mapping[tuple[str, int], Manifest]) -> ResourceSnapshot:

@@ -3,6 +3,7 @@ until the gate ends: a slip is held from that commit on, and what is meant goes 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,10 +16,12 @@ from tests.scenarios.test_gates_and_moves import (
     ONE,
     begun,
     frozen,
+    image,
     images,
     labelled,
     owner_of_x,
 )
+from tests.scenarios.test_holds import answer, only_hold
 from tests.scenarios.test_slips_under_pins import SLIPS, X, rules
 from tests.scenarios.world import World
 
@@ -81,3 +84,151 @@ def test_what_moved_and_is_removed_on_purpose_goes_with_the_rollout(strategy: di
     assert not world.state().holds
     rolled(world, strategy)
     assert images(world) == {None} and not world.state().holds
+
+
+# Dropped from a gate in one commit, added elsewhere in another
+
+
+def external(_: World) -> None:
+    pass
+
+
+def freeze(world: World) -> None:
+    world.commit(*frozen(world, "web"))
+    world.settle()
+
+
+def dropped(gate: Callable[[World], None]) -> World:
+    """`web`, which is External or frozen, has given up namespace x, and has it on every cluster still."""
+    strategy = EXTERNAL if gate is external else ONE
+    world = begun(strategy, ONE)
+    world.commit(builders.placement("web", "web", "x", strategy=strategy))
+    world.settle()
+    gate(world)
+    with world.nothing_deleted():
+        world.commit(builders.placement("web", "web", strategy=strategy))
+        world.settle()
+    assert not world.state().holds and images(world) == {"x:1"} and owner_of_x(world) == {"web"}
+    return world
+
+
+GATES = {external: HoldRule.NOT_EXTERNAL, freeze: HoldRule.GATE_LOST}
+
+
+@pytest.mark.parametrize("gate", GATES)
+@pytest.mark.parametrize("new", [False, True], ids=["another", "a new one"])
+def test_what_left_a_gate_in_an_earlier_commit_waits_where_another_placement_takes_it(
+    gate: Callable[[World], None], new: bool
+) -> None:
+    world = dropped(gate)
+    with world.nothing_deleted():
+        world.commit(builders.placement("late" if new else "shop", "spare", "x", strategy=ONE))
+        if new:
+            world.commit(builders.placement("late", "x", strategy=ONE))
+        world.settle()
+        assert rules(world) == {GATES[gate]}
+        world.restart()
+        world.settle()
+        assert images(world) == {"x:1"} and owner_of_x(world) == {"web"}
+        world.write(answer(only_hold(world)))
+        world.settle()
+        world.commit(image("x:2"))
+        world.settle()
+        assert images(world) == {"x:2"} and owner_of_x(world) == {"late" if new else "shop"}
+    assert not world.state().holds
+
+
+@pytest.mark.parametrize("gate", GATES)
+def test_taking_that_back_gives_it_up_as_before(gate: Callable[[World], None]) -> None:
+    world = dropped(gate)
+    with world.nothing_deleted():
+        world.commit(builders.placement("shop", "spare", "x", strategy=ONE))
+        world.settle()
+        world.commit(builders.placement("shop", "spare", strategy=ONE))
+        world.settle()
+    assert not world.state().holds and images(world) == {"x:1"}
+
+
+def test_what_left_a_freeze_goes_to_the_other_one_when_it_ends() -> None:
+    world = dropped(freeze)
+    with world.nothing_deleted():
+        world.commit(builders.placement("shop", "spare", "x", strategy=ONE), image("x:2"))
+        world.settle()
+        assert rules(world) == {HoldRule.GATE_LOST}
+        world.write({"freezes/f.yaml": None})
+        world.settle()
+    assert not world.state().holds and images(world) == {"x:2"} and owner_of_x(world) == {"shop"}
+
+
+def test_a_frozen_placement_that_goes_whole_is_waited_for_too() -> None:
+    world = begun(ONE, ONE)
+    freeze(world)
+    with world.nothing_deleted():
+        world.commit(remove=["placements/web.yaml"])
+        world.settle()
+        world.commit(builders.placement("shop", "spare", "x", strategy=ONE))
+        world.settle()
+        world.commit(image("x:2"))
+        world.settle()
+        assert rules(world) == {HoldRule.GATE_LOST} and images(world) == {"x:1"}
+
+
+def test_a_label_slip_in_the_commit_that_ends_a_freeze_is_held() -> None:
+    world = begun(ONE, ONE)
+    freeze(world)
+    with world.nothing_deleted():
+        world.commit(labelled("x", "shop"))
+        world.settle()
+        assert rules(world) == {HoldRule.GATE_LOST}
+        world.commit(labelled("x", "shpo"), remove=["freezes/f.yaml"])
+        world.settle()
+    assert images(world) == {"x:1"} and world.state().holds
+
+
+@pytest.mark.parametrize("gate", GATES)
+def test_what_another_placement_selected_before_it_left_a_gate_waits_too(gate: Callable[[World], None]) -> None:
+    strategy = EXTERNAL if gate is external else ONE
+    world = begun(strategy, ONE)
+    gate(world)
+    with world.nothing_deleted():
+        world.commit(builders.placement("late", "x", strategy=ONE))
+        world.settle()
+        world.commit(builders.placement("web", "web", strategy=strategy))
+        world.settle()
+    assert rules(world) == {GATES[gate]} and owner_of_x(world) == {"web"}
+
+
+def test_what_a_run_has_removed_may_be_placed_by_anybody() -> None:
+    world = dropped(external)
+    world.commit(run("again", "web"))
+    world.settle()
+    assert images(world) == {None}
+    world.commit(builders.placement("shop", "spare", "x", strategy=ONE))
+    world.settle()
+    assert not world.state().holds and owner_of_x(world) == {"shop"}
+
+
+def test_what_left_a_freeze_may_go_to_another_placement_that_is_frozen_as_long() -> None:
+    world = dropped(freeze)
+    world.commit(*frozen(world, "shop", days=40, name="g"))
+    world.commit(builders.placement("shop", "spare", "x", strategy=ONE))
+    world.settle()
+    assert not world.state().holds and owner_of_x(world) == {"web"}
+
+
+@pytest.mark.parametrize("gate", GATES)
+def test_a_slip_in_what_a_hold_of_gates_keeps_is_held_by_itself(gate: Callable[[World], None]) -> None:
+    world = dropped(gate)
+    with world.nothing_deleted():
+        world.commit(builders.placement("shop", "spare", "x", strategy=ONE))
+        world.settle()
+        world.commit(builders.placement("shop", "spare", "y", strategy=ONE))
+        world.settle()
+        assert rules(world) == {GATES[gate], HoldRule.EMPTY_SELECTION}
+        if gate is freeze:
+            world.write({"freezes/f.yaml": None})
+            world.settle()
+            assert HoldRule.EMPTY_SELECTION in rules(world)
+        world.commit(builders.placement("shop", "spare", "x", strategy=ONE))
+        world.settle()
+    assert images(world) == {"x:1"} and rules(world) == (set() if gate is freeze else {GATES[gate]})
