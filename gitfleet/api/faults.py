@@ -114,3 +114,8 @@ class LastGood:
     blob: Annotated[str, Default("")]
     documents: Annotated[tuple[int, ...], Default(())]
     path: Annotated[str, At("writtenIn")] = ""
+
+
+def errors_of(faults: Iterable[Fault]) -> frozenset[Fault]:
+    """The errors without their lines: the same one, wherever its file has it."""
+    return frozenset(replace(fault, line=0) for fault in faults if is_error(fault))

@@ -8,14 +8,16 @@ Source: invariant 2 (a fault takes nothing away from a cluster), decision D31.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gitfleet.api.faults import Fault, Severity, is_error
+from gitfleet.api.faults import Fault, Severity, errors_of, is_error
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
-from gitfleet.desired.paths import SUFFIXES, is_build_file, is_manifest_path, is_ours, is_payload_path
+from gitfleet.desired.kinds import is_our_group
+from gitfleet.desired.paths import SUFFIXES, folders_of, is_build_file, is_manifest_path, is_ours, is_payload_path
 from gitfleet.desired.readings import FileReading, ReadObject
 from gitfleet.desired.recovery import Recovery
 from gitfleet.desired.replaced import Replacements
@@ -23,6 +25,7 @@ from gitfleet.desired.request import SYMLINK, DesiredRequest
 
 _SAYS_NOTHING_OF_OBJECTS: Final = ("approvals", "evictions", "runs")
 """Folders of files that no object is placed by."""
+_KIND: Final = re.compile(rb"""^[ \t{,-]*["']?kind["']?[ \t]*:""", re.MULTILINE)
 _DOCUMENTATION: Final = (".md", ".markdown", ".rst", ".adoc", ".html")
 
 
@@ -60,21 +63,15 @@ def unclear_places(read: CommitRead, faults: Sequence[Fault]) -> tuple[Fault, ..
 
 
 def read_again(read: CommitRead) -> frozenset[str]:
-    """The files that holds wait for since they were out of sight, and that are read now; of misread names, those that
-    are gone."""
+    """The files that holds wait for since they were out of sight, and that are read now or gone."""
     holds = read.request.accepted.holds.values()
     paths = {reason.unread for hold in holds for reason in hold.reasons if reason.unread}
-    return frozenset(
-        path
-        for path in paths
-        if ((reading := read.readings.get(path)) is not None and _says_something(reading))
-        or (_is_misnamed(path) and path not in read.request.files)
-    )
+    return frozenset(path for path in paths if path not in read.request.files or not _is_out_of_sight(read, path))
 
 
 def _brought(read: CommitRead, faults: Sequence[Fault]) -> Iterator[Fault]:
-    changed, before = read.request.changed, _errors(read.request.accepted.faults)
-    is_corrected = _is_corrected(read, faults)
+    changed, before = read.request.changed, errors_of(read.request.accepted.faults)
+    is_corrected = not before <= errors_of(faults)
     never = {
         (one.origin.path, one.label)
         for one in read.errors.refused
@@ -83,62 +80,79 @@ def _brought(read: CommitRead, faults: Sequence[Fault]) -> Iterator[Fault]:
     for fault in filter(is_error, faults):
         if fault.path.partition("/")[0] in _SAYS_NOTHING_OF_OBJECTS:
             continue
-        is_new = is_corrected or changed is None or fault.path in changed or _said(fault) not in before
+        is_new = is_corrected or changed is None or fault.path in changed or not errors_of([fault]) <= before
         if is_new or fault.path in read.errors.keeping or (fault.path, fault.object) in never:
             yield fault
 
 
-def _is_corrected(read: CommitRead, faults: Iterable[Fault]) -> bool:
-    """Whether an error is gone. With it goes what it kept back, so that an edit may take effect now which came with any
-    of the others."""
-    return not _errors(read.request.accepted.faults) <= _errors(faults)
-
-
-def _errors(faults: Iterable[Fault]) -> set[tuple[str, str, str, str]]:
-    return {_said(fault) for fault in faults if is_error(fault)}
-
-
-def _said(fault: Fault) -> tuple[str, str, str, str]:
-    return fault.path, fault.object, fault.field, fault.message
-
-
 def _out_of_sight(read: CommitRead, faults: Sequence[Fault]) -> Iterator[Fault]:
-    """Files that had an error, or a placement that was not in force yet, and are not read any more or say nothing."""
+    """Files of the commit that are not read, or say nothing any more, and may be what is to have what it takes away."""
     request = read.request
-    waiting = {path for path in request.before if any(map(read.is_unknown, read.recovery.named_in(path)))}
-    waiting |= {reason.error_in for hold in request.accepted.holds.values() for reason in hold.reasons} - {""}
-    for path in sorted(waiting.union(request.held)):
-        reading = read.readings.get(path)
-        if is_build_file(path) or (reading is not None and _says_something(reading)):
-            continue
-        if path in request.files or (path in request.before and _is_moved(read, path)):
+    wrong = {reason.error_in for hold in request.accepted.holds.values() for reason in hold.reasons} | set(request.held)
+    for path in sorted(wrong | {path for path in request.before if _acts(read, path)}):
+        if path in request.files and not is_build_file(path) and _is_out_of_sight(read, path):
             yield Fault(path, 1, "", "", "is not read any more, or says nothing any more", Severity.WARNING)
-    for path in sorted(request.files if _is_corrected(read, faults) else request.changed or ()):
-        if path in request.files and path not in read.readings and _is_misnamed(path) and _may_say(read, path):
-            yield Fault(path, 1, "", "", "is not read, by its name", Severity.WARNING)
+    blobs = {request.before[path].blob for path in request.before if path not in request.files and _acts(read, path)}
+    names = {one for path in (*request.before, *wrong) for one in _names(read, path, path in wrong)}
+    changed, built = set(request.changed or ()), _Built.of(read)
+    is_corrected = not errors_of(request.accepted.faults) <= errors_of(faults)
+    for path in sorted(request.files if is_corrected else changed):
+        if path not in request.files or path in request.before or not _is_out_of_sight(read, path):
+            continue
+        if path in read.readings:
+            is_meant, why = path in changed, "is only placed on clusters, as all in resources/ is"
+        else:
+            is_meant = path in changed and (request.files[path].blob in blobs or _may_say(read, path, built, names))
+            is_meant = is_meant or (_is_misnamed(path) and _may_say(read, path, built, names))
+            why = "is not read (its name or an ignore rule hides it)"
+        if is_meant and path not in built.sources:
+            yield Fault(path, 1, "", "", why, Severity.WARNING)
 
 
-def _is_moved(read: CommitRead, old: str) -> bool:
-    """Whether a file that is gone stands in the commit, as it was or edited, where nothing of it is acted on."""
-    request, recovery, was = read.request, read.recovery, read.request.before[old].blob
-    names = {identity[3] for identity in recovery.named_in(old)} | {one.identity[3] for one in recovery.held_for(old)}
-    built = {source for one in request.built.values() for source in one.sources}
-    new = (path for path in request.changed or () if path in request.files and path not in built)
-    return any(
-        (request.files[path].blob == was or _may_say(read, path, names))
-        for path in new
-        if path not in read.readings or _is_only_placed(read.readings[path])
-    )
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """What kustomizations and charts are made of, and their folders: what else lies there is nobody's mistake here."""
+
+    sources: frozenset[str]
+    folders: frozenset[str]
+
+    @classmethod
+    def of(cls, read: CommitRead) -> _Built:
+        found = read.request.built
+        return cls(frozenset(source for one in found.values() for source in one.sources), frozenset(found))
+
+    def has(self, path: str) -> bool:
+        """Whether a path lies in a folder that is built, or of a chart that is."""
+        return any(folder in self.folders or folder in self.sources for folder in folders_of(path))
 
 
-def _may_say(read: CommitRead, path: str, names: Collection[str] = ()) -> bool:
-    """Whether a file that is not read may hold an object (of one of these names), by its text; a page of documentation
-    does not."""
+def _is_out_of_sight(read: CommitRead, path: str) -> bool:
+    """Whether nothing is done for what a file has: it is not read, says nothing, or is payload of a kind of ours."""
+    reading = read.readings.get(path)
+    if reading is None or is_payload_path(path):
+        return reading is None or _is_only_placed(reading)
+    return not (reading.objects or reading.faulty or reading.unreadable)
+
+
+def _acts(read: CommitRead, path: str) -> bool:
+    """Whether gitfleet acted on what a changed file had: a placement, a cluster and the like, no payload."""
+    return not is_payload_path(path) and any(is_our_group(one[0]) for one in read.recovery.named_in(path))
+
+
+def _names(read: CommitRead, path: str, was_wrong: bool) -> Iterator[str]:
+    """The names of what had an error in a file or was not in force yet."""
+    yield from (one.identity[3] for one in read.recovery.held_for(path))
+    yield from (one[3] for one in read.recovery.named_in(path) if was_wrong or read.is_unknown(one))
+
+
+def _may_say(read: CommitRead, path: str, built: _Built, names: Collection[str]) -> bool:
+    """Whether a file that is not read may hold an object, by its text, where it is one of ours, or one of these names;
+    a page of documentation does not."""
     source = read.request.files[path]
     if source.mode >= SYMLINK or path.lower().endswith(_DOCUMENTATION):
         return False
-    text = read.request.contents(source.blob)
-    return b"kind" in text and (not names or any(name.encode() in text for name in names))
+    text, is_one_of_ours = read.request.contents(source.blob), is_ours(path) and not built.has(path)
+    return _KIND.search(text) is not None and (is_one_of_ours or any(name.encode() in text for name in names))
 
 
 def _is_only_placed(reading: FileReading) -> bool:
@@ -151,7 +165,3 @@ def _is_misnamed(path: str) -> bool:
     name = path.rpartition("/")[2]
     meant = any(f"{ending}{sign}" in name for ending in SUFFIXES for sign in "._~-")
     return meant and is_ours(path) and not is_payload_path(path) and not is_manifest_path(path)
-
-
-def _says_something(reading: FileReading) -> bool:
-    return bool(reading.objects or reading.faulty or reading.unreadable)

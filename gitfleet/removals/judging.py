@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gitfleet.api.conditions import Status
+from gitfleet.api.faults import errors_of
 from gitfleet.api.holds import Hold, HoldReason, Removal, RemovalKind
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures
@@ -76,7 +77,8 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
     known = {removal.id for finding in found for removal in finding.removals}
     rest = [removal for removal, cells in asked.new.items() if cells and removal.id not in known]
     rest = [one for one in rest if one.kind is not RemovalKind.STRATEGY and not causes.is_pinned(one)]
-    found += unclear(request.desired.unclear, rest, request.before.faults)
+    is_corrected = not errors_of(request.before.faults) <= errors_of(request.desired.faults)
+    found += unclear(request.desired.unclear, rest, () if is_corrected else request.before.faults)
     found += changed_meanwhile(request.ended, rest, request.before.observed_commit)
     return tuple(_held_back(group, causes) for group in _joined(found))
 

@@ -1,0 +1,207 @@
+"""A file that nothing reads may be what is to have what the same commit takes away: that waits (invariant 2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitfleet.api.holds import HoldRule
+from gitfleet.api.placements import PlacementKey
+from tests import builders
+from tests.builders import to_yaml
+from tests.scenarios.test_faulty_renames import placing
+from tests.scenarios.test_unclear_commits import APP, APP_TEXT, Files, at, placed, wrong
+from tests.scenarios.world import World
+
+IGNORED = "placements/drafts/"
+STORE, BOTH = to_yaml(placing("store", "n3")), to_yaml(placing("store", "n2", "n3"))
+WEB = to_yaml(placing("web", "n2"))
+PLACES = (
+    "resources/placements/store.yaml",
+    "placements/drafts/store.yaml",
+    "placements/.store.yaml",
+    "placements/store",
+    "placements/store.ymal",
+    "placements/store.YAML",
+    "placements/store.yaml ",
+    "placements/store.yaml.txt",
+)
+
+
+def fleet() -> World:
+    """web has n2 and n3, pay n4; a folder of drafts is ignored."""
+    world = placed(placing("web", "n2", "n3"), placing("pay", "n4"), more=(builders.deployment("web", "db"),))
+    world.write({".gitfleetignore": f"{IGNORED}\nresources/drafts/\n"})
+    world.settle()
+    return world
+
+
+def held_rules(world: World) -> set[HoldRule]:
+    return {reason.rule for hold in world.state().holds.values() for reason in hold.reasons}
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+@pytest.mark.parametrize("place", PLACES)
+def test_what_goes_to_a_new_file_out_of_sight_stays(place: str, renamed: bool) -> None:
+    world = fleet()
+    with world.nothing_deleted():
+        world.write({at("web"): None, place: BOTH} if renamed else {at("web"): WEB, place: STORE})
+        world.settle()
+        assert held_rules(world) == {HoldRule.UNCLEAR_COMMIT}
+        world.write({place: None, at("store"): BOTH if renamed else STORE})
+        world.settle()
+    state = world.state()
+    assert (state.holds, state.faults) == ({}, ())
+    assert {key.name for key in state.placements} == ({"pay", "store"} if renamed else {"pay", "store", "web"})
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_waits_for_an_error_stays_where_the_correction_is_out_of_sight(place: str) -> None:
+    world = fleet()
+    with world.nothing_deleted():
+        world.write({at("web"): WEB, at("store"): wrong(placing("store", "n3"))})
+        world.settle()
+        world.write({at("store"): None, place: STORE})
+        world.settle()
+        assert held_rules(world) == {HoldRule.UNCLEAR_COMMIT}
+        world.write({place: None, at("store"): STORE})
+        world.settle()
+    assert (world.state().holds, world.state().faults) == ({}, ())
+
+
+def pay(*names: str) -> str:
+    return to_yaml(placing("pay", "n4", *names))
+
+
+def commented(text: str) -> str:
+    return "".join(f"# {line}\n" for line in text.splitlines())
+
+
+TAKERS: dict[str, Files] = {
+    "a selector moves, an ignore rule": {at("web"): WEB, at("pay"): pay("n3"), ".gitfleetignore": "placements/pay.*\n"},
+    "a selector moves, to the payload": {at("web"): WEB, at("pay"): None, "resources/pay.yaml": pay("n3")},
+    "a selector moves, a hidden name": {at("web"): WEB, at("pay"): None, "placements/.pay.yaml": pay("n3")},
+    "a fold, an ignore rule": {
+        at("web"): None,
+        at("pay"): pay("n2", "n3"),
+        ".gitfleetignore": "placements/pay.*\n",
+    },
+    "a fold, to the payload": {at("web"): None, at("pay"): None, "resources/pay.yaml": pay("n2", "n3")},
+    "a fold, commented out": {at("web"): None, at("pay"): commented(pay("n2", "n3"))},
+}
+
+
+@pytest.mark.parametrize("files", TAKERS.values(), ids=TAKERS)
+def test_what_goes_to_a_placement_whose_file_goes_out_of_sight_stays(files: Files) -> None:
+    world = fleet()
+    with world.nothing_deleted():
+        world.write(files)
+        world.settle()
+        assert HoldRule.UNCLEAR_COMMIT in held_rules(world)
+        taken = pay("n3") if files[at("web")] else pay("n2", "n3")
+        world.write({**dict.fromkeys(files), at("web"): files[at("web")], at("pay"): taken})
+        world.settle()
+    assert (world.state().holds, world.state().faults) == ({}, ())
+
+
+def gone_with_all(name: str) -> str:
+    body = builders.member_cluster(name)
+    body["spec"]["deleteOptions"] = {"propagationPolicy": "Delete"}
+    return to_yaml(body)
+
+
+CLUSTERS: dict[str, Files] = {
+    "to the payload": {"resources/clusters/prod.yaml": gone_with_all("prod")},
+    "another ending": {"clusters/prod.YAML": gone_with_all("prod")},
+    "a misspelt ending": {"clusters/prod.ymal": gone_with_all("prod")},
+    "edited, another ending": {"clusters/c3.YAML": f"# x\n{gone_with_all('c3')}"},
+    "edited, a hidden name": {"clusters/.c3.yaml": f"# x\n{gone_with_all('c3')}"},
+    "edited, an old version": {"clusters/c3.yaml.bak": f"# x\n{gone_with_all('c3')}"},
+}
+
+
+@pytest.mark.parametrize("files", CLUSTERS.values(), ids=CLUSTERS)
+def test_a_cluster_whose_file_goes_out_of_sight_keeps_what_it_has(files: Files) -> None:
+    world = fleet()
+    world.write({f"clusters/{name}.yaml": gone_with_all(name) for name in ("c1", "c2", "c3")})
+    world.settle()
+    with world.nothing_deleted():
+        world.write({"clusters/c3.yaml": None, **files})
+        world.settle()
+        assert HoldRule.UNCLEAR_COMMIT in held_rules(world)
+        world.write({**dict.fromkeys(files), "clusters/c3.yaml": gone_with_all("c3")})
+        world.settle()
+    assert world.state().holds == {}
+
+
+NEWER, DB_TEXT = APP_TEXT.replace("nginx", "nginx2"), to_yaml(builders.deployment("web", "db"))
+DB = builders.path_of(builders.deployment("web", "db"))
+MOVED: dict[str, Files] = {
+    "an old version": {APP: None, f"{APP}.bak": f"# 2\n{NEWER}"},
+    "another ending": {APP: None, f"{APP[:-5]}.YAML": f"# 2\n{NEWER}"},
+    "a misspelt ending": {APP: None, f"{APP[:-5]}.ymal": f"# 2\n{NEWER}"},
+    "a hidden name": {APP: None, "resources/web/.app.yaml": f"# 2\n{NEWER}"},
+    "an ignored folder": {APP: None, "resources/drafts/app.yaml": f"# 2\n{NEWER}"},
+    "two into one": {APP: None, DB: None, "resources/web/all.ymal": f"{APP_TEXT}---\n{DB_TEXT}"},
+    "two into an ignored folder": {APP: None, DB: None, "resources/drafts/all.yaml": f"{APP_TEXT}---\n{DB_TEXT}"},
+}
+
+
+@pytest.mark.parametrize("files", MOVED.values(), ids=MOVED)
+def test_an_object_that_is_edited_as_it_goes_out_of_sight_stays(files: Files) -> None:
+    world = placed(placing("web", "web"), more=(builders.deployment("web", "db"),))
+    world.write({".gitfleetignore": "resources/drafts/\n"})
+    world.settle()
+    with world.nothing_deleted():
+        world.write(files)
+        world.settle()
+        assert held_rules(world)
+        world.write({**dict.fromkeys(files), APP: APP_TEXT, DB: DB_TEXT})
+        world.settle()
+    assert world.state().holds == {}
+
+
+CLEAR: dict[str, Files] = {
+    "a page about it": {"placements/README.md": f"```yaml\n{STORE}```\n"},
+    "a script": {"resources/web/apply.sh": "#!/bin/sh\necho this kind of thing\n"},
+    "a file that is nobody's": {"hack/store.txt": STORE},
+    "a chart that is nobody's": {"charts/x/templates/a.tpl": APP_TEXT},
+    "a picture": {"resources/web/logo.png": "\x89PNG kind: x"},
+}
+
+
+@pytest.mark.parametrize("files", CLEAR.values(), ids=CLEAR)
+def test_other_files_that_are_not_read_hold_nothing(files: Files) -> None:
+    world = fleet()
+    world.write({at("web"): WEB, **files})
+    world.settle()
+    assert (world.state().holds, world.live("c1", "Namespace", "n3")) == ({}, None)
+
+
+def test_an_edit_of_what_only_is_placed_holds_nothing() -> None:
+    world = fleet()
+    world.write({"resources/of-a-hub/store.yaml": STORE})
+    world.settle()
+    world.write({at("web"): WEB, "resources/of-a-hub/store.yaml": BOTH})
+    world.settle()
+    assert (world.state().holds, world.live("c1", "Namespace", "n3")) == ({}, None)
+
+
+def fixed(name: str, *clusters: str) -> dict[str, Any]:
+    return placing(name, "n1", policy=builders.pick_fixed(*clusters))
+
+
+def test_where_one_error_of_two_is_corrected_a_cluster_waits_for_the_other() -> None:
+    world = placed(fixed("web", "c1", "c2", "c3"), fixed("store", "c1"))
+    with world.nothing_deleted():
+        world.write({at("web"): wrong(fixed("web", "c1", "c2")), at("store"): wrong(fixed("store", "c1", "c3"))})
+        world.settle()
+        world.commit(fixed("web", "c1", "c2"))
+        world.settle()
+        assert held_rules(world) == {HoldRule.UNCLEAR_COMMIT}
+        world.commit(fixed("store", "c1", "c3"))
+        world.settle()
+    state = world.state()
+    assert (state.holds, state.faults) == ({}, ())
+    assert [b.cluster for b in state.placements[PlacementKey("", "store")].bindings] == ["c1", "c3"]
