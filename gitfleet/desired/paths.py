@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from pathspec import GitIgnoreSpec
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from gitfleet.api.helm_releases import HELM_RELEASE_FILE
 from gitfleet.api.kinds import ROLLOUTS, watched_kinds
@@ -27,10 +28,12 @@ _CHART_PARTS: Final = ("templates", "charts", "crds")
 """The folders of a chart that hold no files of ours, wherever the chart is."""
 
 _LONGEST_PATTERN: Final = 500
-_MOST_WILDCARDS: Final = 4
 _MOST_RULES: Final = 1000
 """Each costs time for every path of the commit."""
-_WILDCARDS: Final = re.compile(r"\*+")
+_ANY_START: Final = "^(?:.+/)?"
+_ANY_FOLDERS: Final = "(?:/.+)?"
+_ANY_TEXT: Final = "[^/]*"
+"""How pathspec writes `**/` at the beginning, `/**` in between, and `*`."""
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
@@ -150,8 +153,7 @@ def ignoring_line(content: bytes, path: str) -> int:
 def read_ignore(content: bytes) -> tuple[GitIgnoreSpec, list[LineFault]]:
     """The rules of an ignore file, and a fault for each line that is none.
 
-    gitignore patterns become regular expressions that backtrack, and the repo is not trusted: a line with so many
-    wildcards that matching could take for ever is refused.
+    The repo is not trusted: matching takes time that grows as the path does, whatever the rules are.
     """
     rules: list[str] = []
     faults: list[LineFault] = []
@@ -164,12 +166,36 @@ def read_ignore(content: bytes) -> tuple[GitIgnoreSpec, list[LineFault]]:
         if "\ufffd" in line:
             faults.append((number, "is not UTF-8 text; save the file as UTF-8"))
             continue
-        if len(line) > _LONGEST_PATTERN or len(_WILDCARDS.findall(line)) > _MOST_WILDCARDS:
-            faults.append((number, f"has more than {_MOST_WILDCARDS} wildcards or is too long; simplify the pattern"))
+        if len(line) > _LONGEST_PATTERN:
+            faults.append((number, f"is longer than {_LONGEST_PATTERN} characters; simplify the pattern"))
             continue
         try:
             GitIgnoreSpec.from_lines([line])
             rules.append(line)
         except (ValueError, re.error):
             faults.append((number, "is not a gitignore pattern; correct it or remove the line"))
-    return GitIgnoreSpec.from_lines(rules), faults
+    found = GitIgnoreSpec.from_lines(rules, backend="simple").patterns
+    made = [(re.compile(_without_retries(one.regex.pattern)), one.include) for one in found if one.regex is not None]
+    return GitIgnoreSpec([GitIgnoreSpecPattern(*one) for one in made], backend="simple"), faults
+
+
+def _without_retries(regex: str) -> str:
+    """The regular expression of a gitignore pattern, so that matching it tries no place twice: of what a wildcard is
+    followed by, the first occurrence leaves most to the wildcards after it. The last `**` may take as much as it can,
+    as pathspec looks at where it ends."""
+    *parts, last = map(_segments_without_retries, regex.split(_ANY_FOLDERS))
+    if not parts:
+        return last
+    first, *inner = parts
+    if first.startswith(_ANY_START):
+        first = f"^(?>(?:.+?/)??{first.removeprefix(_ANY_START)}(?=/))"
+    return "".join((first, *(f"(?>(?:/.+?)??{part}(?=/))" for part in inner), _ANY_FOLDERS, last))
+
+
+def _segments_without_retries(regex: str) -> str:
+    head, *parts = regex.split(_ANY_TEXT)
+    last = len(parts) - 1
+    for index, part in enumerate(parts):
+        ends_here = index == last or "/" in part.replace("[^/]", "")
+        head += f"{_ANY_TEXT}{part}" if ends_here else f"(?>{_ANY_TEXT}?{part})"
+    return head

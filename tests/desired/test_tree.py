@@ -344,9 +344,9 @@ def test_ignored_and_hidden_files_are_not_read() -> None:
 
 
 def test_bad_lines_of_the_ignore_file() -> None:
-    assert faults_of({".gitfleetignore": "!\n" + "*a" * 30 + "\n# fine\n[z-a]\n" + "x\n" * 1002}) == [
+    assert faults_of({".gitfleetignore": "!\n" + "*a" * 251 + "\n# fine\n[z-a]\n" + "x\n" * 1002}) == [
         ".gitfleetignore:1: is not a gitignore pattern; correct it or remove the line",
-        ".gitfleetignore:2: has more than 4 wildcards or is too long; simplify the pattern",
+        ".gitfleetignore:2: is longer than 500 characters; simplify the pattern",
         ".gitfleetignore:4: is not a gitignore pattern; correct it or remove the line",
         ".gitfleetignore:1005: more than 1000 rules are not read, those from here on; write fewer",
     ]

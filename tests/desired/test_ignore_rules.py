@@ -1,0 +1,80 @@
+"""Rules of .gitfleetignore are gitignore's, whatever their wildcards, and no path takes for ever to be compared."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+from pathspec import GitIgnoreSpec
+
+from gitfleet.desired.paths import read_ignore
+from tests.growth import grows_with_its_input
+
+SEGMENTS = (
+    "a",
+    "b",
+    "*",
+    "**",
+    "a*",
+    "*a",
+    "*a*",
+    "?",
+    "a**b",
+    "[ab]",
+    "*a*b",
+    "[!a]",
+    "*a*b*",
+    "??*",
+    "\\*",
+    "(a|b)+",
+)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rules_decide_as_they_do_for_the_library(seed: int) -> None:
+    choose = random.Random(seed)
+
+    def several(most: int, of: tuple[str, ...]) -> list[str]:
+        return [choose.choice(of) for _ in range(choose.randint(1, most))]
+
+    for _ in range(300):
+        lines = [
+            choose.choice(("", "", "!")) + choose.choice(("", "/")) + "/".join(several(5, SEGMENTS)) + end
+            for end in several(3, ("", "", "/"))
+        ]
+        rules, faults = read_ignore("\n".join(lines).encode())
+        plain = GitIgnoreSpec.from_lines(lines)
+        assert faults == []
+        for _ in range(20):
+            path = "/".join("".join(several(4, ("a", "a", "b"))) for _ in range(choose.randint(1, 7)))
+            assert rules.match_file(path) == plain.match_file(path), (lines, path)
+
+
+@pytest.mark.parametrize(
+    "rule, again, end",
+    [
+        ("a/**/a/**/a/**/a/**/b", "a/", "x"),
+        ("**/a/**/a/**/a/**/b", "a/", "x"),
+        ("**/*a/**/*a/**/*a/**/*b/", "aa/", "x"),
+        ("*a*a*a*ab", "a", ""),
+        ("*a*a*a*a*a*a*a*a*a*a*a*b", "a", ""),
+        ("/" + "*a" * 200 + "b", "a", "/x"),
+        ("/a/" + "**/a/" * 90 + "b", "a/", "x"),
+        ("*?*?*?*b", "a", ""),
+        ("**/" * 100 + "b", "a/", "x"),
+        ("*/" * 100 + "b", "a/", "x"),
+        ("a**a**a**a**b", "a", ""),
+        ("*[ab]*[ab]*[ab]*b/c", "a", "/x"),
+        ("a/**/b/**/", "a/", "x"),
+    ],
+)
+def test_comparing_a_path_takes_as_long_as_it_is(rule: str, again: str, end: str) -> None:
+    rules, faults = read_ignore(rule.encode())
+    assert faults == []
+
+    def run(size: int) -> Callable[[], object]:
+        path = again * size + end
+        return lambda: rules.match_file(path)
+
+    assert grows_with_its_input(run)
