@@ -155,11 +155,10 @@ def _is_applied(holder: PlacementKey | None, works: Mapping[PlacementKey, Work])
 
 def _successor_of(entry: InventoryEntry, claims: Claims, successors: Successors) -> PlacementKey | None:
     """For whom an object that would be deleted stays."""
-    request = claims.request
-    removal = request.removing.get(entry.placement)
-    if request.leaving or (removal is not None and removal.keeps_objects):
+    cluster = claims.request.cluster
+    if claims.request.leaving:
         return None
-    return successors.awaited(entry.placement, request.cluster, entry.key.identity, claims.works)
+    return successors.awaited(entry.placement, cluster, entry.key.identity, claims.works)
 
 
 def needs_of(manifest: Manifest, claims: Claims) -> tuple[ObjectKey, ...]:
