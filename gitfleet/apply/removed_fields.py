@@ -87,7 +87,7 @@ def _last_applied(live: JsonObject) -> JsonObject | None:
     """What kubectl applied last, with the annotation that says so; None where it does not say."""
     text = _mapping(_mapping(live.get("metadata")).get("annotations")).get(LAST_APPLIED)
     try:
-        found = parse_json(text) if isinstance(text, str) else None
+        found = parse_json(str(text))
     except NotJson:
         return None
     if not isinstance(found, dict):

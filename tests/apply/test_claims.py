@@ -1,19 +1,22 @@
-"""What an object needs before it can be: its namespace, and the definition of its kind."""
+"""What an object needs before it can be: its namespace, and the definition of its kind; and who has it of two."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import ApplyRequest
 from gitfleet.apply.claims import index_claims
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.operations import Create, Update
+from gitfleet.model.operations import Create, Keep, KeepCode, Operation, Refuse, RefuseCode, Update
 from gitfleet.model.successors import Successors
-from tests.apply.model_cluster import manifest, namespace
-from tests.apply.test_plan_apply import CRD, CUSTOM, live, owned, plan, work
+from tests.apply.model_cluster import config_map, manifest, namespace
+from tests.apply.test_plan_apply import CRD, CUSTOM, OTHER, WEB, live, owned, plan, work
 
 
 @pytest.mark.parametrize(
@@ -58,3 +61,77 @@ def test_a_definition_that_cannot_be_read_defines_nothing_and_is_noted() -> None
     claims = index_claims(ApplyRequest(cluster="c1", works=(work(broken),)), failures, Successors({}))
     assert claims.crds == {}
     assert [failure.subject for failure in failures.found] == [Subject.of_object(broken.key)]
+
+
+CM = config_map("cm", a="1")
+THERE = live(CM)
+OLDER = {"applied_digest": "older"}
+A_CM, ANOTHER = (CM.key.identity,), (config_map("another").key.identity,)
+THIRD = PlacementKey("", "third")
+
+
+def left(placement: PlacementKey, code: KeepCode | RefuseCode, why: str) -> Operation:
+    """Nothing is written for a placement."""
+    found: dict[str, Any] = {"cluster": "c1", "placement": placement, "key": CM.key, "manifest": CM, "live": THERE}
+    made: Callable[..., Operation] = Refuse if isinstance(code, RefuseCode) else Keep
+    return made(**found, code=code, reason=why)
+
+
+def refused(why: str) -> Operation:
+    """web does not get it."""
+    has = "ConfigMap/ns/cm belongs to ClusterResourcePlacement other on this cluster"
+    return left(WEB, RefuseCode.FAILED_TO_TAKE_OVER, has + why)
+
+
+AS_IS = left(OTHER, KeepCode.IN_PLACE, "as applied")
+CHANGES = "the manifest of ConfigMap/ns/cm changed"
+SELECTED_TWICE = refused("; select it in one of the two alone")
+GIVEN = left(OTHER, KeepCode.HANDED_OVER, "ConfigMap/ns/cm is handed over to ClusterResourcePlacement web")
+TAKEN = "ConfigMap/ns/cm is handed over by ClusterResourcePlacement other"
+GIVES = left(WEB, KeepCode.HANDED_OVER, "ConfigMap/ns/cm is handed over to ClusterResourcePlacement other")
+WAITS = left(
+    WEB,
+    KeepCode.HANDED_OVER_LATER,
+    "ConfigMap/ns/cm belongs to ClusterResourcePlacement other on this cluster, which is being removed, and is handed "
+    "over as that leaves",
+)
+
+
+@pytest.mark.parametrize(
+    ("entry", "request_", "theirs", "mine"),
+    [
+        ({}, {}, AS_IS, SELECTED_TWICE),
+        ({}, {"given_up": {OTHER: A_CM}}, GIVEN, TAKEN),
+        ({}, {"held": {OTHER: A_CM}}, GIVEN, TAKEN),
+        ({}, {"going": {OTHER}}, GIVEN, TAKEN),
+        ({}, {"given_up": {OTHER: A_CM, WEB: A_CM}}, AS_IS, GIVES),
+        ({}, {"given_up": {WEB: A_CM}}, AS_IS, GIVES),
+        ({}, {"given_up": {OTHER: ANOTHER}}, AS_IS, SELECTED_TWICE),
+        ({}, {"given_up": {THIRD: A_CM}}, AS_IS, SELECTED_TWICE),
+        (OLDER, {"given_up": {OTHER: A_CM}}, CHANGES, SELECTED_TWICE),
+        (OLDER, {"held": {OTHER: A_CM}}, GIVEN, TAKEN),
+        (OLDER, {"held": {THIRD: A_CM}}, CHANGES, SELECTED_TWICE),
+        (OLDER, {"going": {OTHER}}, CHANGES, WAITS),
+        ({}, {"holds": {OTHER: "h"}}, AS_IS, refused(", whose removal h holds: approve it, or write other back")),
+        ({}, {"holds": {WEB: "h"}}, AS_IS, SELECTED_TWICE),
+        (
+            {"placement": THIRD},
+            {"given_up": {OTHER: A_CM}, "removing": {THIRD: DeletePropagation.DELETE}},
+            "ConfigMap/ns/cm is handed over by ClusterResourcePlacement third",
+            SELECTED_TWICE,
+        ),
+        (
+            None,
+            {"given_up": {OTHER: A_CM}},
+            "ConfigMap/ns/cm was there before and is taken over",
+            SELECTED_TWICE,
+        ),
+    ],
+)
+def test_who_has_an_object_that_two_placements_want(
+    entry: dict[str, Any] | None, request_: dict[str, Any], theirs: Operation | str, mine: Operation | str
+) -> None:
+    """other has it, unless something else is said; both want it as it is there. Of updates the reason."""
+    inventory = {CM.key: replace(owned(CM, THERE, OTHER), **entry)} if entry is not None else {}
+    found = plan(work(CM), work(CM, placement=OTHER), live={CM.key: THERE}, inventory=inventory, **request_)
+    assert [one.reason if isinstance(one, Update) else one for one in found] == [theirs, mine]

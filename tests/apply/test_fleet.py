@@ -148,7 +148,7 @@ LEFT_ALONE = (IgnoreDifferences(kind="ConfigMap", json_pointers=("/data/a",)),)
 
 
 def test_what_is_known_of_placements_goes_into_the_plan_of_a_cluster() -> None:
-    """web is to lose A by its newest content, and what it keeps of B is held; shop goes, and waits for a gate."""
+    """web is to lose A by its newest content, and the cluster; shop goes, and waits for a gate; other is new."""
     newest, shop = replace(snapshot(B, placement=WEB), index=1), PlacementKey("", "shop")
     web = placed(WEB, ("c1", "c2"), A)
     web = replace(web, resource_snapshots=(*web.resource_snapshots, newest))
@@ -156,7 +156,7 @@ def test_what_is_known_of_placements_goes_into_the_plan_of_a_cluster() -> None:
     gone = replace(gone, placement=replace(gone.placement, deleting=NOW))
     gate = HoldReason(rule=HoldRule.GATE_LOST, message="is not frozen")
     held = {
-        "b": hold("b", [Removal(kind=RemovalKind.OBJECT, placement=WEB, object=B.key)], "why"),
+        "b": hold("b", [Removal(kind=RemovalKind.BINDING, placement=WEB, cluster="c1")], "why"),
         "s": replace(hold("s", [Removal(kind=RemovalKind.PLACEMENT, placement=shop)]), reasons=(gate,)),
     }
     state = FleetState(clusters=HERE, placements={WEB: web, shop: gone}, holds=held, inventory={"c1": {A.key: ENTRY}})
@@ -164,11 +164,11 @@ def test_what_is_known_of_placements_goes_into_the_plan_of_a_cluster() -> None:
     answer = seen("c1", live={A.key: THERE, B.key: None}, unreadable={B.key: "500"}, namespaces={"ns": "u"})
     removing = {"c1": {shop: DeletePropagation.DELETE}}
     for mine, outdated in ((work(A), {WEB}), (replace(work(B), snapshot=newest.name), set[PlacementKey]())):
-        wanted = Wanted({"c1": (mine, theirs)}, ignored=LEFT_ALONE)
+        wanted = Wanted({"c1": (mine, theirs, work(placement=OTHER))}, ignored=LEFT_ALONE)
         _, memo = plan_fleet(state, wanted, {"c1": answer}, removing, {}, Failures())
         assert memo["c1"].request == ApplyRequest(
             cluster="c1",
-            works=(mine, theirs),
+            works=(mine, theirs, work(placement=OTHER)),
             removing={shop: DeletePropagation.DELETE},
             inventory={A.key: ENTRY},
             live=answer.live,
@@ -177,7 +177,7 @@ def test_what_is_known_of_placements_goes_into_the_plan_of_a_cluster() -> None:
             going=frozenset({shop}),
             outdated=frozenset(outdated),
             given_up={WEB: frozenset({A.key.identity})},
-            held={WEB: frozenset({B.key.identity})},
+            held={WEB: frozenset({A.key.identity, B.key.identity})},
             holds={shop: "s"},
             ignored=Ignored(LEFT_ALONE),
         )
@@ -185,18 +185,19 @@ def test_what_is_known_of_placements_goes_into_the_plan_of_a_cluster() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "placements", "removes"),
+    ("type_", "before", "placements", "removes"),
     [
-        ({"c1": (work(A),)}, {}, {"f:data": {"f:a": {}}}),
-        ({}, {WEB: placed(WEB, ("c1",), A)}, {"f:data": {"f:a": {}}}),
-        ({"c2": (work(A),)}, {}, {}),
+        ("ClientSideApply", {"c1": (work(A),)}, {}, {"f:data": {"f:a": {}}}),
+        ("ClientSideApply", {}, {WEB: placed(WEB, ("c1",), A)}, {"f:data": {"f:a": {}}}),
+        ("ClientSideApply", {"c2": (work(A),)}, {}, {}),
+        ("ServerSideApply", {"c1": (work(A),)}, {}, {}),
     ],
 )
 def test_what_left_the_manifest_that_was_applied_to_a_cluster_goes(
-    before: Any, placements: dict[PlacementKey, PlacementRecord], removes: dict[str, Any]
+    type_: str, before: Any, placements: dict[PlacementKey, PlacementRecord], removes: dict[str, Any]
 ) -> None:
     state = FleetState(clusters=HERE, placements=placements, inventory={"c1": {A.key: ENTRY}})
-    wanted = Wanted({"c1": (work(config_map("a", b="1")),)}, before)
+    wanted = Wanted({"c1": (work(config_map("a", b="1"), type=type_),)}, before)
     (operation,), _ = plan_fleet(state, wanted, {"c1": seen("c1", live={A.key: THERE})}, {}, {}, Failures())
     assert isinstance(operation, Update) and operation.removes == removes
 

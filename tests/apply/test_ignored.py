@@ -218,6 +218,12 @@ def test_items_that_are_left_alone_stand_in_any_order() -> None:
     assert [one["spec"] for one in found] == [pod_of("c")] * 2
 
 
+def test_a_map_where_the_manifest_has_a_list_is_compared_whole() -> None:
+    manifest = make.manifest_of(body({"l": ["a"]}))
+    found = ignored("/spec/l/0").compared(manifest.key, manifest.body, body({"l": {"0": "b"}}))
+    assert [one["spec"] for one in found] == [{"l": ["a"]}, {"l": {"0": "b"}}]
+
+
 def pod_of(names: str) -> dict[str, Any]:
     """A container of each name."""
     return {"containers": [{"name": name} for name in names]}

@@ -11,11 +11,16 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.strategies import DeletePropagation
+from gitfleet.apply import ApplyRequest, plan_apply
+from gitfleet.model.failures import Failures
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, PropagationPolicy, Release
+from gitfleet.model.state import PlacementRecord
+from gitfleet.model.successors import Successors
 from gitfleet.model.works import Work
 from tests.apply.model_cluster import config_map, manifest, namespace
 from tests.apply.test_plan_apply import CRD, CUSTOM, OTHER, WEB, live, only, owned, plan, work
+from tests.removals.fleets import placed
 
 CM, NS = config_map("cm", a="1"), namespace()
 THERE = live(CM, manager="gitfleet")
@@ -271,3 +276,34 @@ def test_what_is_protected_is_let_go_of_where_its_namespace_is_wanted() -> None:
     entries[PVC.key] = replace(entries[PVC.key], protected_by=KEEP)
     found = plan(work(NS), live=there, inventory=entries)
     assert [type(operation) for operation in found] == [Keep, Release]
+
+
+HAVE_IT = placed(OTHER, ("c1",), CM)
+ELSEWHERE = replace(HAVE_IT, bindings=())
+DROPS = {CM.key.identity: OverrideKey("ns", "drop")}
+STAYS = "stays until ClusterResourcePlacement other, which selects it, has it here"
+
+
+@pytest.mark.parametrize(
+    ("records", "works", "request_", "operation"),
+    [
+        ([], (), {}, deleted("leaves the cluster")),
+        ([HAVE_IT], (), {}, kept(KeepCode.KEPT_FOR_SUCCESSOR, STAYS, THERE)),
+        ([HAVE_IT], (), {"leaving": True}, deleted("leaves the cluster")),
+        ([HAVE_IT], (replace(work(placement=OTHER), deleted=DROPS),), {}, deleted("leaves the cluster")),
+        (
+            [ELSEWHERE], (), {},
+            kept(
+                KeepCode.KEPT_FOR_SUCCESSOR,
+                "stays until ClusterResourcePlacement other, which selects it, has it where it is picked", THERE,
+            ),
+        ),
+        ([placed(WEB, ("c2",), CM)], (), {}, deleted("leaves the cluster")),
+    ],
+)  # fmt: skip
+def test_what_a_placement_gives_up_stays_for_another_one(
+    records: list[PlacementRecord], works: tuple[Work, ...], request_: dict[str, Any], operation: Operation
+) -> None:
+    request = ApplyRequest(cluster="c1", works=works, live={CM.key: THERE}, inventory={CM.key: ENTRY}, **LEAVES)
+    successors = Successors({record.placement.key: record for record in records})
+    assert plan_apply(replace(request, **request_), Failures(), successors) == (operation,)

@@ -202,6 +202,20 @@ TAKEN_OVER: dict[str, tuple[Tree, Tree, Tree]] = {
         ),
         {**ANNOTATION, "f:spec": {"f:old": LEAF}},
     ),
+    "labels and annotations that kubectl applied": (
+        {"metadata": {"labels": {"a": "1"}}},
+        body(
+            annotations={
+                "x": "1", "y": "1", LAST_APPLIED:
+                json.dumps({"apiVersion": "v1", "metadata": {"annotations": {"x": "1"}, "labels": {"b": "1"}}}),
+            },
+            labels={"a": "1", "b": "1"},
+        ),
+        {"f:metadata": {"f:annotations": {"f:x": LEAF, f"f:{LAST_APPLIED}": LEAF}, "f:labels": {"f:b": LEAF}}},
+    ),
+    "an annotation that is no object": (
+        {"spec": {}}, body(DEFAULTS, spec={"old": 1}, annotations={LAST_APPLIED: "[1]"}), {"f:spec": {"f:old": LEAF}},
+    ),
     "not what an autoscaler set": (
         {"spec": {"kept": 1}},
         body(SCALE, spec={"kept": 1, "replicas": 9}, annotations=applied(spec={"kept": 1, "replicas": 2})),

@@ -113,6 +113,19 @@ def test_what_is_not_in_the_manifest_never_counts(path: str) -> None:
     assert find_differences(DEPLOYMENT, edited(path)) == ()
 
 
+@pytest.mark.parametrize(
+    ("want", "have", "same"),
+    [
+        (None, [], True), ([], None, True), (None, {}, True), ({}, None, True), (None, None, True),
+        (None, "x", False), ("x", None, False), (None, 0, False), (["x"], None, False), (None, {"x": 1}, False),
+        ([], {}, False), (1, True, False), ("", 0, False),
+    ],
+)  # fmt: skip
+def test_an_empty_list_or_map_may_be_written_as_null(want: Any, have: Any, same: bool) -> None:
+    one, other = ({"apiVersion": "v1", "kind": "Thing", "spec": {"x": value}} for value in (want, have))
+    assert (find_differences(one, other) == ()) is same
+
+
 def test_a_secret_is_compared_by_its_bytes_and_never_shown() -> None:
     wanted = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"password": "hunter2"}}
     there: dict[str, Any] = {

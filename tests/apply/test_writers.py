@@ -72,6 +72,19 @@ PORT: dict[str, Any] = {"f:spec": {"f:ports": {'k:{"port":80,"protocol":"TCP"}':
             ],
             "new",
         ),
+        (
+            "/data/greeting",
+            [entry("older", {"f:data": {"f:greeting": {}}}), entry("same", {"f:data": {"f:greeting": {}}})],
+            "older",
+        ),
+        (
+            "/data/greeting",
+            [
+                {"manager": "undated", "fieldsV1": {"f:data": {"f:greeting": {}}}},
+                entry("x", {"f:data": {"f:greeting": {}}}),
+            ],
+            "x",
+        ),
         ("/data/greeting", ["nonsense", {"manager": 7}, {"fieldsV1": []}, entry("x", {"f:data": "wrong"})], None),
         ("/data/greeting", "nonsense", None),
         ("/data/greeting", [{"fieldsV1": {"f:data": {"f:greeting": {}}}}], ""),
