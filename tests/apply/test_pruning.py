@@ -307,3 +307,19 @@ def test_what_a_placement_gives_up_stays_for_another_one(
     request = ApplyRequest(cluster="c1", works=works, live={CM.key: THERE}, inventory={CM.key: ENTRY}, **LEAVES)
     successors = Successors({record.placement.key: record for record in records})
     assert plan_apply(replace(request, **request_), Failures(), successors) == (operation,)
+
+
+@pytest.mark.parametrize(("records", "stays"), [([HAVE_IT], True), ([], False)])
+def test_a_namespace_stays_for_what_is_let_go_of_in_it_until_another_one_has_that(
+    records: list[PlacementRecord], stays: bool
+) -> None:
+    """web lets go of the object and leaves it there, a third placement deletes the namespace."""
+    ns, third = namespace(), replace(OTHER, name="third")
+    there = {CM.key: THERE, ns.key: live(ns, uid="ns", manager="gitfleet")}
+    inventory = {CM.key: ENTRY, ns.key: owned(ns, there[ns.key], third)}
+    request = ApplyRequest(
+        cluster="c1", live=there, inventory=inventory, removing={WEB: ABANDON, third: DELETE}, known_namespaces=("ns",)
+    )
+    successors = Successors({record.placement.key: record for record in records})
+    found = plan_apply(request, Failures(), successors)
+    assert {one.key: type(one) for one in found} == {CM.key: Release, ns.key: Keep if stays else Delete}
