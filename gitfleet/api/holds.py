@@ -160,7 +160,8 @@ OF_GATES: Final = (HoldRule.NOT_EXTERNAL, HoldRule.GATE_LOST)
 class HoldReason:
     """Why a hold is there: what the commit does, and the causes of what is held of it still, with the place in the
     repo of the first ("" where none is known). `error_in` is the file with whose error this reason ends, `unread` the
-    one that is out of sight until then ("": none)."""
+    one that is out of sight until then ("": none). `field` is what the message names by the place of its object, as
+    long as its own line is not known."""
 
     rule: HoldRule
     message: str
@@ -169,6 +170,14 @@ class HoldReason:
     line: int = 0
     error_in: str = ""
     unread: str = ""
+    field: Annotated[FieldPlace | None, Only.MEMORY] = None
+
+    def at_line(self, line: int) -> HoldReason:
+        """The same with the line of its field."""
+        if self.field is None:
+            return self
+        origin = self.field.origin
+        return replace(self, message=self.message.replace(f"({origin})", f"({origin.path}:{line})", 1), field=None)
 
     @property
     def sentence(self) -> str:

@@ -113,8 +113,10 @@ def _as_of_now(hold: Hold, losses: Losses, causes: Causes) -> Hold:
 
 
 def fields_of(holds: Mapping[str, Hold]) -> frozenset[FieldPlace]:
-    """The fields whose lines the causes of some holds still lack."""
-    return frozenset(r.cause.field for hold in holds.values() for r in hold.removals if r.cause.field is not None)
+    """The fields whose lines the causes and reasons of some holds still lack."""
+    causes = (removal.cause.field for hold in holds.values() for removal in hold.removals)
+    reasons = (reason.field for hold in holds.values() for reason in hold.reasons)
+    return frozenset(field for field in (*causes, *reasons) if field is not None)
 
 
 def with_lines(holds: Mapping[str, Hold], lines: Mapping[FieldPlace, int]) -> dict[str, Hold]:
@@ -129,7 +131,10 @@ def _with_lines(hold: Hold, lines: Mapping[FieldPlace, int]) -> Hold:
         else removal
         for removal in hold.removals
     )
-    return hold if removals == hold.removals else replace(hold, removals=removals, reasons=_reasons(hold, removals))
+    reasons = tuple(one.at_line(lines[one.field]) if one.field and one.field in lines else one for one in hold.reasons)
+    if (removals, reasons) == (hold.removals, hold.reasons):
+        return hold
+    return replace(hold, removals=removals, reasons=_reasons(replace(hold, reasons=reasons), removals))
 
 
 def _reasons(hold: Hold, removals: Sequence[Removal]) -> tuple[HoldReason, ...]:

@@ -13,6 +13,7 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState
 from gitfleet.removals.causes import Causes
+from gitfleet.removals.gains import Gains
 from gitfleet.removals.gated import Gates
 from gitfleet.removals.kept import Kept
 from gitfleet.removals.placed import Losses, Overridden
@@ -70,7 +71,8 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
     shares = shares_exceeded(asked, request.before, losses.placed, request.desired.config.mass_delete)
     approved = (removal.id for hold in request.holds if hold.answer is Status.TRUE for removal in hold.removals)
     takers = Takers(request.before, request.after, losses, frozenset(approved))
-    suspicions = Suspicions(request.desired, request.before, request.after, asked.new, causes, losses, takers)
+    gains = Gains(causes, losses)
+    suspicions = Suspicions(request.desired, request.before, request.after, asked.new, causes, losses, takers, gains)
     handed = (one for one in request.handed if losses.has(one))
     gates = request.gates.lost(request.before, request.after, (*request.new, *handed), losses)
     found = [*shares, *suspicions.found(), *gates, *held_before(request.holds, asked.new, takers, losses)]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from gitfleet.api.bindings import is_active
 from gitfleet.api.helm_releases import HELM_RELEASE_FILE
-from gitfleet.api.holds import ALLOW_EMPTY, HoldReason, HoldRule, Removal, RemovalKind
+from gitfleet.api.holds import ALLOW_EMPTY, FieldPlace, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector
 from gitfleet.formats.sentences import agreeing, named_briefly
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.removals.causes import IGNORE_FILE, Causes
+from gitfleet.removals.gains import Gain, Gains, described
 from gitfleet.removals.placed import Cell, Losses
 from gitfleet.removals.selected import matches
 from gitfleet.removals.shares import Finding, placements_of
@@ -33,6 +34,7 @@ class Suspicions:
     causes: Causes
     losses: Losses
     takers: Takers
+    gains: Gains
 
     def found(self) -> Iterator[Finding]:
         """What must wait, and why; a removal that takes nothing away is let through, unless it is a cluster."""
@@ -59,7 +61,9 @@ class Suspicions:
                 yield from self._left_over(mine, old, takers)
             if record is None or old is None or record.placement.deleting is not None:
                 continue
-            yield from self._objects(tuple(r for r in mine if r.kind is RemovalKind.OBJECT), old, (record, *takers))
+            objects = tuple(r for r in mine if r.kind is RemovalKind.OBJECT)
+            yield from self._objects(objects, old, (record, *takers))
+            yield from self._misspelt(objects, old, (record, *takers))
             yield from self._bindings(tuple(r for r in mine if r.kind is RemovalKind.BINDING), old, record)
             yield from self._overridden(tuple(r for r in mine if r.kind is RemovalKind.OVERRIDDEN), record.placement)
 
@@ -126,16 +130,38 @@ class Suspicions:
         self, removals: Iterable[Removal], old: PlacementRecord, takers: tuple[PlacementRecord, ...]
     ) -> Iterator[Finding]:
         """What nobody takes over of a placement that goes is judged as what goes from one that stays, where others take
-        over the rest of it: to fold or split a placement removes nothing."""
+        over the rest of it, or may be meant to: to fold or split a placement removes nothing."""
         names = named_briefly([f"{one.placement.key.kind} {one.placement.key}" for one in takers], _MOST_NAMED)
-        take = f"while {names} {agreeing(len(takers), 'takes', 'take')}"
-        for removal in removals if takers else ():
+        take = f"while {names} {agreeing(len(takers), 'takes', 'take')} over from" if takers else "of"
+        for removal in removals:
             rest = self.takers.rest(removal, old, takers) if removal.kind is RemovalKind.PLACEMENT else ()
-            for found in (*self._hidden_or_misspelt(rest), *self._objects(rest, old, takers)):
+            slips = (*self._hidden_or_misspelt(rest), *self._objects(rest, old, takers)) if takers else ()
+            for found in (*slips, *self._misspelt(rest, old, takers)):
                 causes = dict.fromkeys(text for one in found.removals if (text := self.causes.of(one).text))
                 why = f" ({named_briefly([*causes], _MOST_NAMED)})" if causes else ""
-                message = f"{found.reason.message}{why}, {take} over from {removal}"
-                yield _finding(found.reason.rule, message, (removal,))
+                message = f"{found.reason.message}{why}, {take} {removal}"
+                yield Finding(replace(found.reason, message=message), (removal,))
+
+    def _misspelt(
+        self, removals: Iterable[Removal], old: PlacementRecord, records: Iterable[PlacementRecord]
+    ) -> Iterator[Finding]:
+        """What is still written goes from a placement while another one than those that have its selectors (`records`)
+        gets a selector that picks nothing, or any one that may be misspelt for one that is dropped."""
+        known, record = {one.placement.key for one in records}, self.after.placements.get(old.placement.key)
+        left = record.placement.selectors if record is not None and record.placement.deleting is None else ()
+        written = tuple(r for r in removals if self.causes.is_written(r) and not self.causes.is_pinned(r))
+        for key, gains in self.gains.empty.items() if written else ():
+            mine = tuple(r for r in written if not key.namespace or (r.object and r.object.namespace == key.namespace))
+            if mine and key not in known and not allows_empty(gains[0].placement):
+                yield _no_match(gains, mine)
+        for selector in old.placement.selectors if written else ():
+            gain = self.gains.nearly(selector, old.placement)
+            if gain is None or selector in left:
+                continue
+            if mine := tuple(r for r in written if selector in (self.causes.selectors_of(r) or ())):
+                name = f"{gain.placement.key.kind} {gain.placement.key}"
+                what = f"{described(gain.selector)}{gain.place}, which may be meant for {described(selector)}"
+                yield _finding(HoldRule.LIKELY_TYPO, f"{name} selects {what}", mine, gain.field)
 
     def _objects(
         self, removals: tuple[Removal, ...], old: PlacementRecord, records: Iterable[PlacementRecord]
@@ -147,9 +173,8 @@ class Suspicions:
             if not allows_empty(placement):
                 if stays and new.latest_resources is not None and not new.latest_resources.documents:
                     yield _finding(HoldRule.EMPTY_SELECTION, f"{name} selects nothing any more", removals)
-                elif empty := [s for s in self.takers.gained(new, old) if self._is_emptied(s, old)]:
-                    what = named_briefly([_described(selector) for selector in empty], _MOST_NAMED)
-                    yield _finding(HoldRule.EMPTY_SELECTION, f"{name}: nothing matches the selector {what}", removals)
+                elif empty := [s for s in self.takers.gained(new, old) if self._is_emptied(s, old, new)]:
+                    yield _no_match([self.gains.at(placement, placement.selectors.index(s)) for s in empty], removals)
             # What a pin takes back is still written, and a person asked for that.
             written = (r for r in removals if not self.causes.is_pinned(r))
             if left := [r for r in written if self._is_lost(r, old, new)]:
@@ -170,9 +195,9 @@ class Suspicions:
             return selectors == old.placement.selectors
         return any(one in selectors for one in by)
 
-    def _is_emptied(self, selector: ResourceSelector, old: PlacementRecord) -> bool:
+    def _is_emptied(self, selector: ResourceSelector, old: PlacementRecord, new: PlacementRecord) -> bool:
         """Whether a selector matches nothing, and did match something or is new."""
-        if any(matches(selector, manifest) for manifest in self.desired.payload):
+        if self.gains.picks(selector, new.placement):
             return False
         latest = old.latest_resources
         manifests = latest.manifests if latest is not None else None
@@ -200,14 +225,16 @@ class Suspicions:
             yield _finding(HoldRule.EMPTY_SELECTION, message, removals)
 
 
-def _finding(rule: HoldRule, message: str, removals: tuple[Removal, ...]) -> Finding:
-    return Finding(HoldReason(rule=rule, message=message), removals)
+def _finding(rule: HoldRule, message: str, removals: tuple[Removal, ...], field: FieldPlace | None = None) -> Finding:
+    return Finding(HoldReason(rule=rule, message=message, field=field), removals)
+
+
+def _no_match(gains: Sequence[Gain], removals: tuple[Removal, ...]) -> Finding:
+    key, what = gains[0].placement.key, named_briefly([described(one.selector) for one in gains], _MOST_NAMED)
+    message = f"{key.kind} {key}: nothing matches the selector {what}{gains[0].place}"
+    return _finding(HoldRule.EMPTY_SELECTION, message, removals, gains[0].field)
 
 
 def allows_empty(placement: Placement) -> bool:
     """Whether a placement may have no objects and no clusters."""
     return placement.annotations.get(ALLOW_EMPTY) == "true"
-
-
-def _described(selector: ResourceSelector) -> str:
-    return f'{selector.kind} "{selector.name}"' if selector.name else f"{selector.kind} by labels"

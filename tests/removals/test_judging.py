@@ -117,6 +117,7 @@ MANY = selecting(ONLY_A, *(selector(name=f"x{n}") for n in range(5)))
 WEB_NAME = "ClusterResourcePlacement web"
 EMPTY = f"EmptySelection: {WEB_NAME} selects nothing any more"
 NO_MATCH = f"EmptySelection: {WEB_NAME}: nothing matches the selector"
+HERE = f" ({WEB_FILE})"
 STILL_THERE = "no more, though the manifests are still there"
 OF_A, OF_B = waits(of_object(A)), waits(of_object(B))
 
@@ -125,7 +126,7 @@ OF_A, OF_B = waits(of_object(A)), waits(of_object(B))
     ("before", "after", "payload", "said"),
     [
         (NAMED, NOTHING, (), [([EMPTY], OF_A | OF_B)]),
-        (NAMED, ONLY_A, (A,), [([f'{NO_MATCH} ConfigMap "b"'], OF_B)]),
+        (NAMED, ONLY_A, (A,), [([f'{NO_MATCH} ConfigMap "b"{HERE}'], OF_B)]),
         (NAMED, ONLY_A, (A, B), [([f"LabelsChanged: {WEB_NAME} selects {B.key} {STILL_THERE}"], OF_B)]),
         (
             NAMED,
@@ -135,9 +136,9 @@ OF_A, OF_B = waits(of_object(A)), waits(of_object(B))
         ),
         (NAMED, selecting(ONLY_A, selector(name="a")), (A, B), []),
         (BEFORE, with_objects(BEFORE, A), (A,), []),
-        (LABELLED, with_objects(LABELLED, A), (A,), [([f'{NO_MATCH} ConfigMap "b"'], OF_B)]),
-        (NAMED, NEW, (A,), [([f"{NO_MATCH} ConfigMap by labels"], OF_B)]),
-        (NAMED, MANY, (), [([f'{NO_MATCH} ConfigMap "x0", ConfigMap "x1", ConfigMap "x2" and 2 more'], OF_B)]),
+        (LABELLED, with_objects(LABELLED, A), (A,), [([f'{NO_MATCH} ConfigMap "b"{HERE}'], OF_B)]),
+        (NAMED, NEW, (A,), [([f"{NO_MATCH} ConfigMap by labels{HERE}"], OF_B)]),
+        (NAMED, MANY, (), [([f'{NO_MATCH} ConfigMap "x0", ConfigMap "x1", ConfigMap "x2" and 2 more{HERE}'], OF_B)]),
         (selecting(NAMED, empty="true"), selecting(NOTHING, empty="true"), (), []),
         (selecting(NAMED, empty="yes"), selecting(NOTHING, empty="yes"), (), [([EMPTY], OF_A | OF_B)]),
         (NAMED, deleting(NOTHING), (), []),

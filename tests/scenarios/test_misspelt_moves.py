@@ -1,0 +1,222 @@
+"""A selector moves from one placement to another one and is misspelt there: what it picked stays (invariant 3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitfleet.api.holds import HoldRule
+from tests import builders
+from tests.builders import path_of, to_yaml
+from tests.scenarios.staged_world import QUICK, members
+from tests.scenarios.test_folds_with_slips import Texts, files
+from tests.scenarios.test_holds import answer
+from tests.scenarios.test_unclear_commits import at, wrong
+from tests.scenarios.world import World
+
+CLUSTERS = ("c1", "c2", "c3")
+THERE = frozenset(("cart", "checkout", "stock"))
+CARD = {path_of(one): to_yaml(one) for one in (builders.namespace("cartt"), builders.deployment("cartt", "web"))}
+"""A namespace that is nearly called as another one, and that nothing has placed."""
+
+
+def by_label(value: str) -> dict[str, Any]:
+    return {"group": "", "version": "v1", "kind": "Namespace", "labelSelector": {"matchLabels": {"team": value}}}
+
+
+def named(name: str, kind: str = "Namespace") -> dict[str, Any]:
+    group = "rbac.authorization.k8s.io" if kind == "ClusterRole" else ""
+    return {"group": group, "version": "v1", "kind": kind, "name": name}
+
+
+def placing(name: str, *what: str | dict[str, Any]) -> dict[str, Any]:
+    selectors = [named(one) if isinstance(one, str) else one for one in what]
+    return builders.placement(name, selectors=selectors, strategy=builders.rolling_update(maxUnavailable=1))
+
+
+def file(name: str, *what: str | dict[str, Any]) -> Texts:
+    return {at(name): to_yaml(placing(name, *what))}
+
+
+def labelled(team: str) -> Texts:
+    return files(builders.namespace("checkout", labels={"team": team}))
+
+
+def begun() -> World:
+    """Web has cart and checkout, shop has stock; nothing is held for its share."""
+    world = World(rules=(QUICK,))
+    world.commit(
+        builders.fleet_config(massDelete={"maxPercent": 100}),
+        *members(*CLUSTERS),
+        *(one for name in THERE for one in (builders.namespace(name), builders.deployment(name, "web"))),
+    )
+    world.write({**file("web", "cart", "checkout"), **file("shop", "stock")})
+    world.settle()
+    assert placed(world) == dict.fromkeys(CLUSTERS, THERE)
+    return world
+
+
+def placed(world: World) -> dict[str, frozenset[str]]:
+    """The namespaces of each cluster that have their Deployment."""
+    every = (*THERE, "cartt")
+    return {
+        name: frozenset(one for one in every if world.live(name, "Namespace", one) and world.image_in(name, one))
+        for name in CLUSTERS
+    }
+
+
+def stays(world: World, texts: Texts) -> None:
+    """A commit after which nothing is deleted of what was there in the beginning, now and later."""
+    start = len(world.happenings)
+    world.write(texts)
+    world.settle()
+    world.restart()
+    world.settle()
+    gone = [one.key for one in world.happenings[start:] if one.what == "delete"]
+    assert not [key for key in gone if {key.namespace, key.name} & THERE]
+
+
+def reasons(world: World) -> list[tuple[HoldRule, str]]:
+    return [(one.rule, str(one)) for hold in world.state().holds.values() for one in hold.reasons]
+
+
+CHECKOUT: Texts = dict.fromkeys(files(builders.namespace("checkout"), builders.deployment("checkout", "web")))
+KEPT: Texts = file("web", "cart")
+GONE: Texts = {at("web"): None}
+NONE = "nothing matches the selector"
+MISSPELT: dict[str, tuple[Texts, Texts, HoldRule, str]] = {
+    "into one that stays": (
+        {**KEPT, **file("shop", "stock", "chekcout")},
+        file("shop", "stock", "checkout"),
+        HoldRule.EMPTY_SELECTION,
+        f'shop: {NONE} Namespace "chekcout" (placements/shop.yaml:14)',
+    ),
+    "into a new one": (
+        {**KEPT, **file("store", "chekcout")},
+        file("store", "checkout"),
+        HoldRule.EMPTY_SELECTION,
+        f'store: {NONE} Namespace "chekcout" (placements/store.yaml:10)',
+    ),
+    "as a number": (
+        {**KEPT, **file("shop", "stock", "checkout2")},
+        file("shop", "stock", "checkout"),
+        HoldRule.EMPTY_SELECTION,
+        f'shop: {NONE} Namespace "checkout2" (placements/shop.yaml:14)',
+    ),
+    "as another kind": (
+        {**KEPT, **file("shop", "stock", named("checkout", "ClusterRole"))},
+        file("shop", "stock", "checkout"),
+        HoldRule.EMPTY_SELECTION,
+        f'shop: {NONE} ClusterRole "checkout" (placements/shop.yaml:14)',
+    ),
+    "as a label": (
+        {**KEPT, **file("shop", "stock", by_label("shop")), **labelled("shp")},
+        labelled("shop"),
+        HoldRule.EMPTY_SELECTION,
+        f"shop: {NONE} Namespace by labels (placements/shop.yaml:14)",
+    ),
+    "in one of two that it is split into": (
+        {**GONE, **file("one", "cart"), **file("two", "chekcout")},
+        file("two", "checkout"),
+        HoldRule.EMPTY_SELECTION,
+        f'two: {NONE} Namespace "chekcout" (placements/two.yaml:10)',
+    ),
+    "in both that it is split into": (
+        {**GONE, **file("one", "catr"), **file("two", "chekcout")},
+        {**file("one", "cart"), **file("two", "checkout")},
+        HoldRule.EMPTY_SELECTION,
+        f'two: {NONE} Namespace "chekcout" (placements/two.yaml:10)',
+    ),
+    "as it is folded": (
+        {**GONE, **file("shop", "stock", "cart", "chekcout")},
+        file("shop", "stock", "cart", "checkout"),
+        HoldRule.EMPTY_SELECTION,
+        f'shop: {NONE} Namespace "chekcout" (placements/shop.yaml:18)',
+    ),
+    "as another namespace that is there": (
+        {**file("web", "checkout"), **file("shop", "stock", "cartt"), **CARD},
+        file("shop", "stock", "cart"),
+        HoldRule.LIKELY_TYPO,
+        'shop selects Namespace "cartt" (placements/shop.yaml:14)',
+    ),
+    "as another namespace that is there, where it is folded": (
+        {**GONE, **file("shop", "stock", "cartt", "checkout"), **CARD},
+        file("shop", "stock", "cart", "checkout"),
+        HoldRule.LIKELY_TYPO,
+        'shop selects Namespace "cartt" (placements/shop.yaml:14)',
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MISSPELT)
+def test_a_selector_that_moves_and_is_misspelt_takes_nothing_away(case: str) -> None:
+    commit, correction, rule, says = MISSPELT[case]
+    world = begun()
+    stays(world, commit)
+    assert [one for one in reasons(world) if one[0] is rule and says in one[1]], reasons(world)
+    stays(world, correction)
+    assert (world.state().holds, world.state().faults) == ({}, ())
+    assert placed(world) == dict.fromkeys(CLUSTERS, THERE)
+
+
+def test_one_that_is_misspelt_in_the_commit_that_corrects_an_error_takes_nothing_away() -> None:
+    world = begun()
+    stays(world, {**KEPT, at("store"): wrong(placing("store", "chekcout"))})
+    stays(world, file("store", "chekcout"))
+    assert reasons(world)
+    stays(world, file("store", "checkout"))
+    assert not world.state().holds
+
+
+def test_one_that_was_misspelt_before_it_was_given_up_takes_nothing_away() -> None:
+    world = begun()
+    stays(world, file("shop", "stock", "chekcout"))
+    assert not world.state().holds
+    stays(world, KEPT)
+    says = 'shop selects Namespace "chekcout" (placements/shop.yaml:14)'
+    assert [one for one in reasons(world) if one[0] is HoldRule.LIKELY_TYPO and says in one[1]]
+    stays(world, file("shop", "stock", "checkout"))
+    assert not world.state().holds
+
+
+MEANT: dict[str, tuple[Texts, frozenset[str]]] = {
+    "it moves": ({**KEPT, **file("shop", "stock", "checkout")}, THERE),
+    "it moves to a label": (
+        {**KEPT, **file("shop", "stock", by_label("shop")), **labelled("shop")},
+        THERE,
+    ),
+    "it goes": (KEPT, THERE - {"checkout"}),
+    "it goes while another one gains what is there": (
+        {**KEPT, **file("shop", "stock", "cartt"), **CARD},
+        (THERE | {"cartt"}) - {"checkout"},
+    ),
+    "its files go, too, while another one waits for something": (
+        {
+            **KEPT,
+            **file("shop", "stock", "later"),
+            **CHECKOUT,
+        },
+        THERE - {"checkout"},
+    ),
+    "another one waits for something": (file("shop", "stock", "later"), THERE),
+    "all of it goes": (GONE, frozenset({"stock"})),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MEANT)
+def test_what_is_meant_is_not_held(case: str) -> None:
+    texts, left = MEANT[case]
+    world = begun()
+    world.write(texts)
+    world.settle()
+    assert (world.state().holds, placed(world)) == ({}, dict.fromkeys(CLUSTERS, left))
+
+
+def test_an_answer_lets_it_go() -> None:
+    world = begun()
+    stays(world, {**KEPT, **file("shop", "stock", "later")})
+    for hold in world.state().holds.values():
+        world.write(answer(hold))
+    world.settle()
+    assert (world.state().holds, placed(world)) == ({}, dict.fromkeys(CLUSTERS, THERE - {"checkout"}))
