@@ -78,7 +78,7 @@ def _renamed(wanted: Desired, before: FleetState) -> dict[PlacementKey, Placemen
         (was,), (key,) = gone.keys() - found.keys(), fresh.keys() - found.values()
         old, new = gone[was], fresh[key]
         misspelt = (key in emptied or was in held) and _is_misspelt(old, new)
-        if misspelt or _is_wider(old, new) or _is_wider(new, old):
+        if misspelt or _has_more_or_less(old, new, wanted, before):
             found[was] = key
     return found
 
@@ -132,10 +132,21 @@ def _own_selection(placement: Placement) -> Hashable:
     return placement.key.namespace, *sorted(map(repr, named))
 
 
-def _is_wider(one: Placement, other: Placement) -> bool:
-    """Whether a placement selects all that another one does, and more."""
-    narrow = set(map(repr, other.selectors))
-    return one.key.namespace == other.key.namespace and narrow.issubset(map(repr, one.selectors))
+def _has_more_or_less(old: Placement, new: Placement, wanted: Desired, before: FleetState) -> bool:
+    """Whether one of the two selects all that the other one does, and more. Where an edit may not make one of the
+    other, and what is more moves to or from a third, it is no rename, but a split or a fold."""
+    was, now = set(map(repr, old.selectors)), set(map(repr, new.selectors))
+    if old.key.namespace != new.key.namespace or not (was <= now or now <= was):
+        return False
+    if not desired.placement_update_breaks(old, new):
+        return True
+    beside = wanted.placements.values() if now <= was else (one.placement for one in before.placements.values())
+    return not any(
+        repr(selector) in was ^ now
+        for one in beside
+        if one.key not in (old.key, new.key) and one.key.namespace == new.key.namespace
+        for selector in one.selectors
+    )
 
 
 def _is_misspelt(old: Placement, new: Placement) -> bool:

@@ -70,6 +70,8 @@ def renamed(given: Inputs) -> Inputs:
 
 
 ONE, TWO = place("web", "one"), place("shop", "two")
+INNER = place("shop", "more", namespace="x")
+FIXED = PlacementPolicy(placement_type=PlacementType.PICK_FIXED, cluster_names=("c1",))
 THERE = (config_map("one", "").key, config_map("x").key)
 
 
@@ -406,9 +408,29 @@ def test_one_keeps_its_old_name_while_another_one_gets_its_new_one() -> None:
 
 
 def test_what_an_edit_may_not_change_a_rename_may_not_either() -> None:
-    fixed = PlacementPolicy(placement_type=PlacementType.PICK_FIXED, cluster_names=("c1",))
-    (fault,) = renamed(inputs([ONE], [place("new", "one", policy=fixed)])).desired.faults
+    (fault,) = renamed(inputs([ONE], [place("new", "one", policy=FIXED)])).desired.faults
     assert fault.message.partition("because ")[2].startswith("spec.policy.placementType ")
+
+
+@pytest.mark.parametrize(
+    ("had", "has", "is_one"),
+    [
+        ([place("web", "one", "more"), TWO], [place("new", "one", policy=FIXED), TWO], True),
+        ([place("web", "one", "more"), TWO], [place("new", "one", policy=FIXED), place("shop", "two", "more")], False),
+        ([place("web", "one", "more"), TWO], [place("new", "one"), place("shop", "two", "more")], True),
+        ([place("web", "one", "more"), TWO], [place("new", "one", policy=FIXED), place("shop", "two", "one")], True),
+        ([ONE, place("shop", "two", "more")], [place("new", "one", "more", policy=FIXED), TWO], False),
+        ([ONE, place("shop", "two", "more")], [place("new", "one", "more"), TWO], True),
+        ([ONE, INNER], [place("new", "one", "more", policy=FIXED), INNER], True),
+        ([ONE, TWO], [place("new", "one", "more", policy=FIXED), place("shop", "two", "more")], True),
+    ],
+)
+def test_what_an_edit_may_not_change_tells_a_split_or_a_fold_from_a_rename(
+    had: list[Placement], has: list[Placement], is_one: bool
+) -> None:
+    """Where what is more moves to or from a third."""
+    found = renamed(inputs(had, has))
+    assert bool(found.renamed or found.waiting) == is_one
 
 
 def test_a_budget_is_no_matter_of_a_placement_in_a_namespace() -> None:

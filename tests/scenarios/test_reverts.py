@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from gitfleet.api.bindings import is_available
 from gitfleet.api.holds import HoldRule
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from tests import builders
+from tests.scenarios.staged_world import QUICK, members
+from tests.scenarios.test_faulty_renames import placing
+from tests.scenarios.test_renamed_placements import names, owners
 from tests.scenarios.world import World
 
 CLUSTERS = ("c1", "c2")
@@ -117,3 +122,36 @@ def test_an_object_that_was_never_applied_is_not_counted() -> None:
     world.commit(remove=ADDED)
     world.settle()
     assert not world.state().holds
+
+
+ONLY = builders.pick_fixed("c1", "c2")
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_the_revert_of_a_split_and_a_fold_is_no_rename(steps: int) -> None:
+    """One goes, and one comes that has a part of it under a policy which an edit may not give it; the rest moves to or
+    from a third."""
+    world = World(rules=(QUICK,))
+    spaces = ("n1", "n2", "n3")
+    objects = [one for name in spaces for one in (builders.namespace(name), builders.deployment(name, "app"))]
+    was = placing("pa", "n2", "n3", policy=ONLY), placing("pc", "n1")
+    world.commit(*members("c1", "c2", "c3"), *objects, *was)
+    world.settle()
+    there = found(world)
+    split, fold = placing("pa", "n2", policy=ONLY), placing("store", "n3", "n1", policy=ONLY)
+    if steps == 2:
+        world.commit(split, placing("store", "n3", policy=ONLY))
+        world.settle()
+    world.commit(split, fold, remove=["placements/pc.yaml"])
+    world.settle()
+    assert (names(world), world.state().faults) == ({"pa", "store"}, ())
+    with world.nothing_deleted():
+        world.commit(*was, remove=["placements/store.yaml"])
+        world.settle()
+    assert (names(world), owners(world), world.state().faults) == ({"pa", "pc"}, {"pa", "pc"}, ())
+    assert (found(world), world.state().holds) == (there, {})
+
+
+def found(world: World) -> dict[str, set[str]]:
+    """What lies on each cluster."""
+    return {name: {str(one.key) for one in cluster.objects()} for name, cluster in world.fleet.clusters.items()}
