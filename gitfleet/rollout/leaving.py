@@ -41,8 +41,9 @@ def give_up(
     placement that was deleted as many as may be unavailable at once (KubeFleet deletes all of them), at least one,
     clusters that do not answer besides: a deletion that is noticed late has not reached every cluster yet. A deleted
     placement stays on `frozen` clusters. A cluster that still gives resources up gets no second binding of the same
-    placement: it is picked again when the first one is gone.
+    placement: it is picked again when the first one is gone, or at once where that keeps what is selected again.
     """
+    record = _picked_again(record)
     giving_up = {b.cluster for b in record.bindings if b.deleting is not None}
     gone = {b.cluster for b in record.bindings if is_leaving(clusters.get(b.cluster))}
     out = gone | silent_since(record, clusters).keys()
@@ -63,6 +64,32 @@ def give_up(
         return record
     dropped = len(ordered) < len(record.bindings)
     return replace(record, bindings=ordered, schedule_key="" if dropped else record.schedule_key)
+
+
+def _picked_again(record: PlacementRecord) -> PlacementRecord:
+    """The record with bindings in force again that were unpicked, keep objects for another placement which are selected
+    again, and whose clusters are picked again: to go first would delete them."""
+    fresh = {binding.cluster: binding for binding in record.bindings if binding.deleting is None}
+    selected = {one.key.identity for one in record.latest_resources.documents} if record.latest_resources else set()
+    back = {
+        binding.cluster: replace(
+            binding,
+            deleting=None,
+            state=binding.previous_state or BindingState.BOUND,
+            previous_state=None,
+            policy_snapshot=fresh[binding.cluster].policy_snapshot,
+            decision=fresh[binding.cluster].decision,
+        )
+        for binding in record.bindings
+        if binding.deleting is not None
+        and binding.state is BindingState.UNSCHEDULED
+        and binding.cluster in fresh
+        and any(one.key.identity in selected for one in binding.kept)
+    }
+    if not back:
+        return record
+    others = (binding for binding in record.bindings if binding.cluster not in back)
+    return replace(record, bindings=tuple(sorted((*others, *back.values()), key=lambda binding: binding.cluster)))
 
 
 def _never_began(binding: Binding) -> bool:

@@ -11,8 +11,9 @@ import pytest
 from gitfleet.api.holds import HoldRule
 from tests import builders
 from tests.builders import path_of, to_yaml
-from tests.scenarios.staged_world import EXTERNAL
+from tests.scenarios.staged_world import EXTERNAL, QUICK, members
 from tests.scenarios.test_gates_and_moves import (
+    FEW,
     ONE,
     begun,
     frozen,
@@ -232,3 +233,24 @@ def test_a_slip_in_what_a_hold_of_gates_keeps_is_held_by_itself(gate: Callable[[
         world.commit(builders.placement("shop", "spare", "x", strategy=ONE))
         world.settle()
     assert images(world) == {"x:1"} and rules(world) == (set() if gate is freeze else {GATES[gate]})
+
+
+@pytest.mark.parametrize("picked", [("c1", "c2", "c3"), ("c1", "c3"), ("c2",)])
+def test_a_cluster_that_is_picked_again_keeps_what_waited_there_for_a_frozen_placement(picked: tuple[str, ...]) -> None:
+    def placing(name: str, *namespaces: str, on: tuple[str, ...]) -> dict[str, Any]:
+        return builders.placement(name, *namespaces, strategy=ONE, policy=builders.pick_fixed(*on))
+
+    was = placing("shop", "spare", "x", on=FEW), placing("api", "web", on=picked)
+    world = World(rules=(QUICK,))
+    objects = [*map(builders.namespace, ("web", "x", "spare")), image("x:1")]
+    world.commit(builders.fleet_config(massDelete={"maxPercent": 100}), *members(*FEW), *objects, *was)
+    world.settle()
+    world.commit(*frozen(world, "api"))
+    world.commit(placing("shop", "spare", on=("c1", "c3")), placing("api", "web", "x", on=picked))
+    world.settle()
+    assert world.live("c2", "Namespace", "spare") is None and images(world) == {"x:1"}
+    with world.nothing_deleted():
+        world.commit(*was)
+        world.settle()
+    assert world.live("c2", "Namespace", "spare") is not None and images(world) == {"x:1"}
+    assert owner_of_x(world) == {"shop"} and set(world.bindings("shop")) == set(FEW)
