@@ -88,7 +88,9 @@ def _brought(read: CommitRead, faults: Sequence[Fault]) -> Iterator[Fault]:
 def _out_of_sight(read: CommitRead, faults: Sequence[Fault]) -> Iterator[Fault]:
     """Files of the commit that are not read, or say nothing any more, and may be what is to have what it takes away."""
     request = read.request
-    wrong = {reason.error_in for hold in request.accepted.holds.values() for reason in hold.reasons} | set(request.held)
+    held_for = {reason.error_in for hold in request.accepted.holds.values() for reason in hold.reasons}
+    # To ignore a file that is none of ours is what its error says to do.
+    wrong = {path for path in held_for if is_ours(path) or path not in request.files}.union(request.held)
     for path in sorted(wrong | {path for path in request.before if _acts(read, path)}):
         if path in request.files and not is_build_file(path) and _is_out_of_sight(read, path):
             yield Fault(path, 1, "", "", "is not read any more, or says nothing any more", Severity.WARNING)

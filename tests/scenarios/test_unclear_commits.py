@@ -496,3 +496,15 @@ def test_a_name_that_is_nearly_the_same_in_a_file_that_is_read_now_may_be_a_typi
         world.write({SETTINGS: None, ".gitfleetignore": None})
         world.settle()
     assert only_hold(world).reasons[0].rule is HoldRule.LIKELY_TYPO
+
+
+@pytest.mark.parametrize(("path", "ends"), [("notes/bad.yaml", True), ("placements/bad.yaml", False)])
+def test_a_hold_ends_when_the_file_with_the_error_is_ignored_where_it_is_none_of_ours(path: str, ends: bool) -> None:
+    world = placed(placing("web", "web"))
+    with world.nothing_deleted():
+        world.write({APP: None, path: "kind: [\n"})
+        world.settle()
+        assert only_hold(world).reasons[0].error_in == path
+    world.write({".gitfleetignore": f"{path}\n"})
+    world.settle()
+    assert (world.state().holds == {}, world.live("c1", "Deployment", "app") is None) == (ends, ends)
