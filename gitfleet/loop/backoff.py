@@ -23,6 +23,11 @@ class Curve:
     most: float = 900.0
     skips_to_fast: bool = False
 
+    @classmethod
+    def growing(cls, first: float, by: float, most: float) -> Curve:
+        """Pauses that grow by one factor from the first on."""
+        return cls(fixed_attempts=0, first=first, fast=by, most=most, skips_to_fast=True)
+
     def after(self, attempts: int) -> float:
         """The pause after so many attempts (at least one) that ended alike."""
         if attempts <= self.fixed_attempts:

@@ -15,6 +15,7 @@ from typing import Final, TypeVar, assert_never
 
 from gitfleet.api.fleet import Branches
 from gitfleet.errors import Forbidden, ForgeUnavailable, GitfleetError, GiveUp
+from gitfleet.loop.backoff import Curve
 from gitfleet.loop.request_branches import Asked
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.forges import (
@@ -39,7 +40,7 @@ MOST_CALLS: Final = 20
 """In one pass; GitHub takes 80 requests that write in a minute."""
 PAUSE: Final = 15.0
 """Seconds between passes that called the forge, and before the first pass after a failure: then doubled each time."""
-_LONGEST_PAUSE: Final = 900.0
+_PAUSES: Final = Curve.growing(PAUSE, 2.0, 900.0)
 _LONGEST_ASKED: Final = 3600.0
 """Seconds that a forge may make us wait."""
 _PULLS: Final = "pull requests"
@@ -100,7 +101,7 @@ class ForgePublisher:
         known = failure.cause if isinstance(failure.cause, GitfleetError) else failure.report
         self._say(f"{known}; trying again later, the fleet is reconciled all the same")
         asked = failure.cause.after if isinstance(failure.cause, ForgeUnavailable) else None
-        backoff = min(PAUSE * 2.0 ** min(self._failures - 1, 10), _LONGEST_PAUSE)
+        backoff = _PAUSES.after(self._failures)
         pause = backoff if asked is None else max(PAUSE, min(asked, _LONGEST_ASKED))
         self._not_before = self.clock.monotonic() + pause
 

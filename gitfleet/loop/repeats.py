@@ -15,15 +15,15 @@ from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.apply import names_of
 from gitfleet.formats.times import time_text
+from gitfleet.loop.backoff import Curve
 from gitfleet.model.failures import Subject
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, OutcomeCode, Update
 from gitfleet.ports.clock import Clock
 
 _Write = Create | Update | Delete
 _Writes = Mapping[str, Sequence[_Write]]
-_MOST: Final = 300.0
-_MOST_DOUBLINGS: Final = 10
-_LASTED: Final = 2 * _MOST
+_PAUSES: Final = Curve.growing(1.0, 2.0, 300.0)
+_LASTED: Final = 2 * _PAUSES.most
 """After so many seconds in place an object has lasted."""
 
 
@@ -52,7 +52,7 @@ class _Applied(NamedTuple):
     @property
     def pause(self) -> float:
         """Seconds until the next apply: none for the first repeat, then 1 s, 2 s, 4 s and so on."""
-        return 0.0 if self.times < 2 else min(_MOST, 2.0 ** min(self.times - 2, _MOST_DOUBLINGS))
+        return 0.0 if self.times < 2 else _PAUSES.after(self.times - 1)
 
 
 @dataclass(slots=True)

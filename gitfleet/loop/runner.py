@@ -22,6 +22,7 @@ from gitfleet.ports.clock import Clock
 log = logging.getLogger(__name__)
 _BUSY_PAUSE = 1.0
 _PAUSES = Curve(most=300.0)
+_WAITING = Curve.growing(_BUSY_PAUSE, 1.5, 3600.0)
 _MORE_TRIES = 4
 
 
@@ -140,7 +141,7 @@ class Runner:
         # Something is under way: reconcile again soon, less and less often while nothing changes (an image that never
         # gets ready, an object that the server refuses), and at the moment at which time alone may change the decision.
         self._without_change = 0 if result.changed else self._without_change + 1
-        pause = 0.0 if result.changed else _BUSY_PAUSE * 1.5 ** min(self._without_change - 1, 20)
+        pause = 0.0 if result.changed else _WAITING.after(self._without_change)
         until = (result.wake_at - self.clock.now()).total_seconds() if result.wake_at is not None else 0.0
         if until > 0:
             pause = min(pause, until) if result.waiting else max(pause, until)
