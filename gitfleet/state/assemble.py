@@ -63,7 +63,8 @@ def assemble_state(
         damage=Damage(
             commit=unusable.commit,
             files={**unusable.files, **parts.twice},
-            restored=unusable.restored,
+            # What an earlier version says is not what holds where it does not fit to the rest either.
+            restored={path: commit for path, commit in unusable.restored.items() if path not in parts.twice},
             orphans=orphans,
         ),
         **fields,

@@ -50,7 +50,7 @@ def gather_holds(parts: Parts) -> Mapping[str, Hold]:
 
 def _whole(path: str, hold: Hold, files: Mapping[str, RemovalsFile], parts: Parts) -> Hold:
     folder = _folder(hold.name)
-    if not hold.more:  # an earlier version listed all of them
+    if not (hold.more or files):  # an earlier version listed all of them
         parts.check_split(folder, _filed(hold), {})
         return hold
     found = parts.once((at, removal.id, removal) for at, file in files.items() for removal in file.removals)

@@ -7,8 +7,11 @@ import pytest
 
 from gitfleet.api.holds import HoldRule
 from tests import builders
+from tests.scenarios.staged_world import QUICK
+from tests.scenarios.test_faulty_renames import placing
 from tests.scenarios.test_garbled_state import garble
 from tests.scenarios.test_holds import answer, only_hold
+from tests.scenarios.test_unclear_commits import at, wrong
 from tests.scenarios.world import World
 
 COUNT = 250
@@ -90,3 +93,52 @@ def test_where_a_part_of_it_is_lost_nothing_is_deleted(lost: str, content: bytes
         world.write(answer(one))
     world.settle()
     assert (maps(world), paths(world)) == (0, [])
+
+
+@pytest.mark.parametrize("content", [None, b"\x00"], ids=["removed", "garbled"])
+@pytest.mark.parametrize("own", [None, b"", b"\x00"], ids=["removed", "empty", "garbled"])
+@pytest.mark.parametrize("gone", [1, 2])
+def test_where_parts_and_its_own_file_are_lost_an_earlier_version_of_the_file_is_not_enough(
+    content: bytes | None, own: bytes | None, gone: int
+) -> None:
+    world = held_by_an_error_elsewhere()
+    head, *parts = sorted(paths(world), key=len)
+    with world.nothing_deleted():
+        garble(world, {head: own, **dict.fromkeys(parts[:gone], content)}, history=True)
+        world.restart()
+        world.settle()
+        world.write({"docs/a.md": "x"})
+        world.settle()
+    assert maps(world) == 300
+    assert sum(len(one.removals) for one in world.state().holds.values()) == 150
+
+
+def test_a_file_that_does_not_say_that_there_are_more_leaves_out_none() -> None:
+    world = held_by_an_error_elsewhere()
+    head = min(paths(world), key=len)
+    text = world.repo.files("gitfleet/state")[head]
+    fewer = text.replace(b"  more:\n  - placement: web\n    removals: 140\n", b"")
+    assert len(fewer) < len(text)
+    with world.nothing_deleted():
+        garble(world, {head: fewer}, history=True)
+        world.restart()
+        world.settle()
+    assert sum(len(one.removals) for one in world.state().holds.values()) == 150
+
+
+def held_by_an_error_elsewhere() -> World:
+    """A commit took 150 ConfigMaps away; no size nor cause of their own would hold them again."""
+    world = World(rules=(QUICK,))
+    world.commit(
+        builders.fleet_config(massDelete={"maxPercent": 100}),
+        *(builders.member_cluster(name) for name in ("c1", "c2")),
+        *map(builders.namespace, ("web", "n1")),
+    )
+    files = {path: text for path, text in FILES.items() if path.endswith(("000.yaml", "050.yaml", "100.yaml"))}
+    world.write({**files, at("web"): builders.to_yaml(placing("web", "web"))})
+    world.write({at("other"): builders.to_yaml(placing("other", "n1"))})
+    world.settle()
+    world.write({**dict.fromkeys(files), at("other"): wrong(placing("other", "n1"))})
+    world.settle()
+    assert [len(one.removals) for one in world.state().holds.values()] == [150]
+    return world
