@@ -14,8 +14,16 @@ from gitfleet.api.conditions import Status
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType
 from gitfleet.api.staged import DisruptionBudget, Eviction
 from gitfleet.model.state import PlacementRecord
-from gitfleet.rollout import Disruptions, disruptions, evict, evict_nothing, evicted_since
-from tests.rollout.builders import NOW, available, bound, scheduled, unavailable
+from gitfleet.rollout import (
+    Disruptions,
+    disruptions,
+    evict,
+    evict_no_more,
+    evict_nothing,
+    evicted_elsewhere,
+    evicted_since,
+)
+from tests.rollout.builders import NOW, available, bound, condition, scheduled, unavailable
 
 WEB = PlacementKey("", "web")
 PICK_ALL, PICK_FIXED = PlacementPolicy(), PlacementPolicy(placement_type=PlacementType.PICK_FIXED, cluster_names=("a",))
@@ -81,6 +89,17 @@ def test_a_cluster_that_is_in_progress_is_no_failed_one() -> None:
 def test_a_placement_that_does_not_exist() -> None:
     (decided,) = evict_nothing([of("a")], NOW)
     assert told(decided) == (Status.FALSE, None, "Failed to find ClusterResourcePlacement targeted by eviction")
+
+
+def test_what_the_state_branch_lost_and_what_ended_elsewhere_is_not_executed() -> None:
+    lost = "The state branch lost what became of this eviction, and it is not decided again: write a new one"
+    assert told(evict_no_more(of("a"), NOW)) == (Status.TRUE, Status.UNKNOWN, lost)
+    ended = condition("Executed", Status.TRUE, "ClusterResourcePlacementEvictionExecuted")
+    for conditions, said in (((replace(ended, message="was executed"),), " (was executed)"), ((ended,), "")):
+        came = replace(of("a"), conditions=conditions)
+        expected = f"The eviction{said} {came.elsewhere}"
+        assert told(evicted_elsewhere(came, NOW)) == (Status.FALSE, None, expected)
+    assert told(evicted_elsewhere(of("a"), NOW))[2] == f"The eviction {of('a').elsewhere}"
 
 
 def test_who_was_evicted_since() -> None:

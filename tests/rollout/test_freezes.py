@@ -10,13 +10,16 @@ import pytest
 
 from gitfleet.api.bindings import BindingState
 from gitfleet.api.clusters import MEMBER_NAME_LABEL
-from gitfleet.api.freeze_files import FreezeRules
+from gitfleet.api.faults import Fault, Severity
+from gitfleet.api.freeze_files import Freeze, FreezeOverride, FreezeRules
 from gitfleet.api.freezes import FreezeScope, FreezeWindow
 from gitfleet.api.labels import LabelSelector
+from gitfleet.api.objects import Origin
 from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.formats.times import moment_text
 from gitfleet.model.rolling import Frozen, Held, MoveKind, RolloutPlan
 from gitfleet.model.state import PlacementRecord
-from gitfleet.rollout import freezes_at, frozen_removals, plan_rollout
+from gitfleet.rollout import freezes_at, freezes_naming, frozen_removals, next_expiry, plan_rollout
 from tests import builders
 from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, unavailable
 
@@ -54,6 +57,109 @@ def window(name: str = "night", hours: float = 1, schedule: str = "0 0 * * *", *
 def test_where_a_freeze_holds(scope: dict[str, Any], key: PlacementKey, stage: str, frozen: list[str]) -> None:
     freezes = freezes_at(FreezeRules(windows=(window(**scope),)), NOW)
     assert list(freezes.of(key, ["eu-1", "us-1", "gone"], CLUSTERS, stage)) == frozen
+
+
+DATED = Freeze(name="sale", owner="ann", reason="r", until=NOW + timedelta(hours=1), scope=FreezeScope())
+
+
+@pytest.mark.parametrize(
+    ("windows", "freezes", "named"),
+    [
+        ([], [], ""),
+        ([{"placements": ("web",)}], [], "freeze window night"),
+        ([{"placements": ("web", "other")}], [], ""),
+        ([{"placements": ("w*",)}], [], "freeze window night"),
+        ([{"placements": ("*",)}], [], ""),
+        ([{}], [], ""),
+        ([{"placements": ("other",)}], [], ""),
+        ([{"placements": ("third",)}, {"placements": ("web",)}], [], "freeze window night"),
+        ([], [{}], ""),
+        ([], [{"scope": FreezeScope(placements=("web",))}], "Freeze sale"),
+        ([], [{"scope": FreezeScope(placements=("web",)), "origin": Origin("freezes/sale.yaml", 3)}],
+         "freezes/sale.yaml:3"),
+        ([], [{"scope": FreezeScope(placements=("web",)), "until": NOW}], ""),
+        ([{"placements": ("web",)}], [{"scope": FreezeScope(placements=("web",))}], "freeze window night"),
+    ],
+)  # fmt: skip
+def test_which_freeze_names_a_placement_and_not_its_new_name(
+    windows: list[dict[str, Any]], freezes: list[dict[str, Any]], named: str
+) -> None:
+    rules = FreezeRules(
+        windows=tuple(window(**one) for one in windows), freezes=tuple(replace(DATED, **one) for one in freezes)
+    )
+    assert freezes_naming(rules, NOW, WEB, PlacementKey("", "other")) == named
+
+
+LATER = NOW + timedelta(hours=1)
+LIFTS = FreezeOverride(name="lift", owner="bob", reason="r", expires=LATER)
+SALE, BROKEN = (
+    "frozen by sale until ",
+    "frozen by freezes/x.yaml:1, a Freeze that cannot be read, until it is corrected",
+)
+
+
+@pytest.mark.parametrize(
+    ("override", "left"),
+    [
+        (None, ["window", "freeze", "unreadable"]),
+        (LIFTS, []),
+        (replace(LIFTS, windows=("night",)), ["freeze", "unreadable"]),
+        (replace(LIFTS, freezes=("sale",)), ["window", "unreadable"]),
+        (replace(LIFTS, windows=("other",), freezes=("sale",)), ["window", "unreadable"]),
+        (replace(LIFTS, windows=("night",), freezes=("other",)), ["freeze", "unreadable"]),
+        (replace(LIFTS, expires=NOW), ["window", "freeze", "unreadable"]),
+        (replace(LIFTS, scope=FreezeScope(placements=("other",))), ["window", "freeze", "unreadable"]),
+    ],
+)
+def test_what_an_override_lifts(override: FreezeOverride | None, left: list[str]) -> None:
+    overrides = (override,) if override is not None else ()
+    alone = {
+        "window": FreezeRules(windows=(window(),), overrides=overrides),
+        "freeze": FreezeRules(freezes=(DATED,), overrides=overrides),
+        "unreadable": FreezeRules(unreadable=("freezes/x.yaml:1",), overrides=overrides),
+    }
+    found = {name: freezes_at(rules, NOW).of(WEB, ["eu-1"], CLUSTERS) for name, rules in alone.items()}
+    assert [name for name, frozen in found.items() if frozen] == left
+    if "unreadable" in left:
+        assert found["unreadable"] == {"eu-1": Frozen(BROKEN, None)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "holds"),
+    [
+        ({}, True), ({"start": NOW}, True), ({"start": LATER}, False), ({"until": NOW}, False),
+        ({"start": LATER, "until": NOW}, False),
+    ],
+)  # fmt: skip
+def test_when_a_dated_freeze_holds(changes: dict[str, Any], holds: bool) -> None:
+    found = freezes_at(FreezeRules(freezes=(replace(DATED, **changes),)), NOW)
+    assert [(one.reason.startswith(SALE), one.until) for one in found.of(WEB, ["a"], {}).values()] == (
+        [(True, LATER)] if holds else []
+    )
+
+
+def test_what_has_expired_is_said_where_it_stands() -> None:
+    at = Origin("freezes/x.yaml", 7)
+    over, ended = replace(DATED, until=NOW, origin=at), replace(LIFTS, expires=NOW, origin=at)
+    rules = FreezeRules(
+        freezes=(over, replace(DATED, origin=at), replace(DATED, until=NOW)),
+        overrides=(ended, replace(LIFTS, origin=at)),
+    )
+    said = f"has expired at {moment_text(NOW)} and counts for nothing; remove the file"
+    assert freezes_at(rules, NOW).notices == (
+        Fault("freezes/x.yaml", 7, "Freeze/sale", "spec.until", said, Severity.WARNING),
+        Fault("freezes/x.yaml", 7, "FreezeOverride/lift", "spec.expires", said, Severity.WARNING),
+    )
+
+
+def test_when_the_next_freeze_or_override_of_one_expires() -> None:
+    hours = [NOW + timedelta(hours=n) for n in range(4)]
+    freezes = tuple(replace(DATED, until=end) for end in (hours[0], hours[3], hours[2]))
+    override = FreezeOverride(name="o", owner="ann", reason="r", expires=hours[1], scope=FreezeScope())
+    assert next_expiry(FreezeRules(), NOW) is None
+    assert next_expiry(FreezeRules(freezes=freezes[:1]), NOW) is None
+    assert next_expiry(FreezeRules(freezes=freezes), NOW) == hours[2]
+    assert next_expiry(FreezeRules(freezes=freezes, overrides=(override,)), NOW) == hours[1]
 
 
 def test_of_several_freezes_the_one_that_ends_last_is_named() -> None:

@@ -11,15 +11,21 @@ import pytest
 
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.conditions import Status
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.strategies import DeletePropagation, RolloutStrategy
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.state import Inventory, PlacementRecord
+from gitfleet.model.rolling import Frozen
+from gitfleet.model.state import Inventory, MisreadObjects, PlacementRecord
+from gitfleet.model.successors import Successors
 from gitfleet.rollout import (
+    awaiting_successors,
     next_forced_leave,
     owners_of,
+    recorded_refusal,
     release_left,
     removals,
     retire_bindings,
@@ -27,7 +33,9 @@ from gitfleet.rollout import (
     without_left,
 )
 from gitfleet.rollout.leaving import FORCED_LEAVE
-from tests.rollout.builders import NOW, bound
+from tests.removals.fleets import config_map, placed
+from tests.rollout.builders import NOW, bound, condition
+from tests.works.builders import snapshot
 
 WEB, OTHER = PlacementKey("", "web"), PlacementKey("", "other")
 DELETE, ABANDON = DeletePropagation.DELETE, DeletePropagation.ABANDON
@@ -212,3 +220,62 @@ def test_records_are_read_only_where_a_cluster_leaves() -> None:
         failures = Failures()
         assert without_left(clusters, records, {}, failures) == clusters
         assert [failure.subject for failure in failures.found] == unread
+
+
+B = config_map("b")
+HOLDS = snapshot(B, placement=WEB)
+BOTH_MAY = {"c1": "may", "c2": "may"}
+SCHEDULED = condition("ClusterResourcePlacementScheduled", Status.TRUE, "SchedulingPolicyFulfilled")
+
+
+@pytest.mark.parametrize(
+    ("deleting", "others", "misread", "reasons"),
+    [
+        (True, [], {}, {}),
+        (False, [("c1",)], {}, {}),
+        (True, [("c1", "c2")], {}, {"c1": "has", "c2": "has"}),
+        (True, [("c2",)], {}, {"c2": "has"}),
+        (True, [], {OTHER: MisreadObjects("placements/other.yaml", frozenset({B.key.identity}))}, BOTH_MAY),
+    ],
+)
+def test_where_a_deleted_placement_waits_for_the_one_that_takes_over(
+    deleting: bool, others: list[tuple[str, ...]], misread: dict[PlacementKey, MisreadObjects], reasons: dict[str, str]
+) -> None:
+    """b is what the other one selects, and has not rolled out."""
+    waits = [replace(b, conditions=()) for names in others for b in placed(OTHER, names, B).bindings]
+    other = replace(placed(OTHER, (), B), bindings=tuple(waits), conditions=(SCHEDULED,))
+    web = placed(WEB, ("c1", "c2"), config_map("a"), B)
+    web = replace(web, placement=replace(web.placement, deleting=NOW if deleting else None))
+    records = {WEB: web, **({OTHER: other} if others else {})}
+    kind = "ClusterResourcePlacement other"
+    said = {
+        "has": f"{kind} selects its objects and has not rolled them out to {{}} yet",
+        "may": f"{kind} may select its objects, but placements/other.yaml has an error: correct it",
+    }
+    assert awaiting_successors(web, Successors(records, misread=misread)) == {
+        name: Frozen(said[why].format(name), None, OTHER) for name, why in reasons.items()
+    }
+
+
+BAD = Quarantine(name="q", placement=WEB, digest="h", reason="it burns")
+PINNED = condition("ClusterResourcePlacementPinned", Status.FALSE, "SnapshotLost")
+
+
+@pytest.mark.parametrize(
+    ("changes", "quarantines", "said"),
+    [
+        ({}, [], ""),
+        ({}, [BAD], f"snapshot 3 {BAD.sentence}"),
+        ({}, [replace(BAD, digest="other")], ""),
+        ({}, [replace(BAD, placement=OTHER)], ""),
+        ({}, [replace(BAD, lifted=True)], ""),
+        ({"resource_snapshots": ()}, [BAD], ""),
+        ({"conditions": (replace(PINNED, message="is lost"),)}, [BAD], "is lost"),
+        ({"conditions": (replace(PINNED, status=Status.TRUE, message="is pinned"),)}, [], ""),
+    ],
+)
+def test_why_the_newest_snapshot_goes_nowhere(
+    changes: dict[str, Any], quarantines: list[Quarantine], said: str
+) -> None:
+    web = replace(record(), resource_snapshots=(replace(HOLDS, index=3, hash="h"),))
+    assert recorded_refusal(replace(web, **changes), quarantines) == said

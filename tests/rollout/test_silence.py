@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Status
 from gitfleet.api.placements import PlacementType
 from gitfleet.model.rolling import MoveKind
-from gitfleet.rollout import LEFT_OUT_AFTER, plan_rollout
+from gitfleet.rollout import LEFT_OUT_AFTER, long_silent, plan_rollout
 from tests.rollout.builders import NOW, available, bound, condition, request, scheduled
+from tests.state.builders import T0, cluster
 
 FIVE_MINUTES = LEFT_OUT_AFTER.total_seconds()
 SILENT = condition("Available", Status.UNKNOWN, "ClusterUnreachable")
@@ -187,3 +189,13 @@ def test_the_clock_ends_when_a_silent_cluster_is_left_out() -> None:
     assert plan.clock == timedelta(seconds=200)
     assert plan_rollout(request(fleet("d"), max_unavailable=1, **since(-3600, "d"))).clock == LEFT_OUT_AFTER
     assert plan_rollout(request(fleet("d"), max_unavailable=1, skip_silent=False, **since(100, "d"))).clock is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "unreachable", "left_out"),
+    [(FIVE_MINUTES, "Skip", {"a"}), (FIVE_MINUTES - 1, "Skip", set[str]()), (FIVE_MINUTES, "Wait", set[str]())],
+)
+def test_which_clusters_of_a_fleet_others_go_on_without(seconds: float, unreachable: str, left_out: set[str]) -> None:
+    clusters = {name: cluster(name, healthy=healthy) for name, healthy in (("a", "Unknown"), ("b", "True"))}
+    clusters["c"] = MemberCluster(name="c")
+    assert long_silent(clusters, T0 + timedelta(seconds=seconds), unreachable) == left_out

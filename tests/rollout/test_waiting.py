@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.bindings import DELETED, Binding, BindingState, FailedObject
+from gitfleet.api.bindings import DELETED, KEPT_FOR_SUCCESSOR, Binding, BindingState, FailedObject
 from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster
 from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.api.strategies import RollingUpdate, RolloutStrategy, RolloutStrategyType
-from gitfleet.model.rolling import Held, MoveKind
+from gitfleet.model.rolling import Frozen, Held, MoveKind
 from gitfleet.model.state import PlacementRecord
-from gitfleet.rollout import give_up, plan_rollout, run_awaited, silent_since, waiting_for
+from gitfleet.rollout import give_up, kept_there, plan_rollout, run_awaited, silent_since, waiting_for
 from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, unavailable
 
 WEB = PlacementKey("", "web")
@@ -102,6 +102,11 @@ def failed(name: str, condition_: str = DELETED) -> FailedObject:
     """An object that could not be deleted, or applied."""
     key = ObjectKey("", "v1", "ConfigMap", "web", name)
     return FailedObject(key=key, condition=condition_, reason="", message=f"{name} has a finalizer")
+
+
+def stays(name: str) -> FailedObject:
+    """An object that is given up and stays until another placement has it."""
+    return replace(failed(name), reason=KEPT_FOR_SUCCESSOR)
 
 
 GONE = bound("a", deleting=NOW)
@@ -264,6 +269,52 @@ def test_who_is_given_up(clusters: dict[str, MemberCluster], deleting: bool, giv
     assert (after is before) == (given_up is None)
 
 
+@pytest.mark.parametrize(
+    ("binding", "given_up"),
+    [
+        (bound("a", state=BindingState.UNSCHEDULED, snapshot=""), True),
+        (bound("a", state=BindingState.SCHEDULED, snapshot=""), False),
+        (bound("a", state=BindingState.UNSCHEDULED, snapshot="", applied_snapshot="s-0"), False),
+        (bound("a", state=BindingState.UNSCHEDULED), False),
+    ],
+)
+def test_what_was_unpicked_before_it_got_anything_is_given_up(binding: Binding, given_up: bool) -> None:
+    (after,) = give_up(record(binding), {"a": HERE}, NOW).bindings
+    assert (after.deleting == NOW) is given_up
+
+
+@pytest.mark.parametrize(
+    ("kept", "frozen", "given_up"),
+    [
+        ((), {}, "a"),
+        (("a",), {}, "ab"),
+        ((), {"a": Frozen("waits", None, PlacementKey("", "shop"))}, "ab"),
+        ((), {"a": Frozen("frozen", None)}, "a"),
+        (("a",), {"b": Frozen("waits", None, PlacementKey("", "shop"))}, "ac"),
+    ],
+)
+def test_where_objects_stay_for_another_placement_nothing_is_missing(
+    kept: tuple[str, ...], frozen: dict[str, Frozen], given_up: str
+) -> None:
+    """One cluster at once may be without; on a the removal is under way."""
+    one = stays("x")
+    bindings = [
+        bound(name, deleting=EARLIER if name == "a" else None, failed=(one,) if name in kept else ()) for name in "abc"
+    ]
+    before = record(*bindings, deleting=True)
+    strategy = RolloutStrategy(rolling_update=RollingUpdate(max_unavailable=1))
+    before = replace(before, placement=replace(before.placement, strategy=strategy))
+    after = give_up(before, {name: MemberCluster(name=name) for name in "abc"}, NOW, frozen)
+    assert [b.cluster for b in after.bindings if b.deleting is not None] == list(given_up)
+
+
+def test_what_a_cluster_keeps_is_named_by_the_first() -> None:
+    first, second = stays("x"), stays("y")
+    assert kept_there(bound("a")) == ""
+    assert kept_there(bound("a", failed=(first,))) == "keeps ConfigMap/web/x: x has a finalizer"
+    assert kept_there(bound("a", failed=(first, second))) == "keeps ConfigMap/web/x: x has a finalizer (and 1 more)"
+
+
 def test_giving_up_keeps_its_first_moment_and_the_order_of_clusters() -> None:
     before = record(bound("b"), bound("a", deleting=EARLIER))
     after = give_up(before, {}, NOW)
@@ -285,16 +336,19 @@ def test_a_cluster_that_still_gives_up_gets_no_second_binding_and_is_scheduled_a
         ((("zone", "a"),), (("zone", "a"),), False),
         ((), (("zone", "b"),), False),
         ((("zone", "a"),), (), False),
+        ((("annotation:a/b", "a"), ("zone", "a")), (("annotation:a/b", "b"), ("zone", "a")), "annotations"),
+        ((("annotation:a", "a"), ("property:c/d", "1"), ("z", "1")), (("z", "2"),), "annotations, labels, properties"),
     ],
 )
-def test_labels_that_overrides_look_at_make_a_binding_stale(
-    pinned: tuple[tuple[str, str | None], ...], labels: tuple[tuple[str, str | None], ...], stale: bool
+def test_what_overrides_look_at_makes_a_binding_stale(
+    pinned: tuple[tuple[str, str | None], ...], labels: tuple[tuple[str, str | None], ...], stale: bool | str
 ) -> None:
     asked = request(
         [bound("a", available(), override_labels=pinned)], latest="s-0", labels={"a": labels} if labels else {}
     )
     plan = plan_rollout(asked)
-    reasons = ["the cluster's labels that its overrides depend on have changed"] if stale else []
+    what = "labels" if stale is True else stale
+    reasons = [f"the cluster's {what} that its overrides depend on have changed"] if stale else []
     assert [move.reason for move in plan.moves] == reasons
     assert [b.override_labels for b in plan.bindings] == [labels if stale else pinned]
 
