@@ -135,3 +135,26 @@ def test_who_has_an_object_that_two_placements_want(
     inventory = {CM.key: replace(owned(CM, THERE, OTHER), **entry)} if entry is not None else {}
     found = plan(work(CM), work(CM, placement=OTHER), live={CM.key: THERE}, inventory=inventory, **request_)
     assert [one.reason if isinstance(one, Update) else one for one in found] == [theirs, mine]
+
+
+@pytest.mark.parametrize(
+    ("digest", "request_", "mine"),
+    [
+        ("older", {"outdated": {WEB}}, left(
+            WEB, KeepCode.HANDED_OVER,
+            "ConfigMap/ns/cm stays as ClusterResourcePlacement other left it until the newest snapshot goes out",
+        )),
+        ("older", {"outdated": {OTHER}}, TAKEN),
+        ("older", {}, TAKEN),
+        (CM.digest, {"outdated": {WEB}}, TAKEN),
+        (None, {"outdated": {WEB}}, TAKEN),
+    ],
+)  # fmt: skip
+def test_what_another_placement_changed_is_not_changed_back(
+    digest: str | None, request_: dict[str, Any], mine: Operation | str
+) -> None:
+    """other leaves the cluster; web takes the object over with an older snapshot than its newest."""
+    inventory = {CM.key: replace(owned(CM, THERE, OTHER), applied_digest=digest)}
+    leaves: dict[str, Any] = {"removing": {OTHER: DeletePropagation.DELETE}, **request_}
+    (found,) = plan(work(CM), live={CM.key: THERE}, inventory=inventory, **leaves)
+    assert (found.reason if isinstance(found, Update) else found) == mine

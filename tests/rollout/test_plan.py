@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.bindings import BindingState
+from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.conditions import Condition, Status, find_condition
 from gitfleet.api.placements import PlacementType
 from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType
@@ -300,3 +300,25 @@ def test_the_clock_is_the_first_moment_at_which_a_binding_counts_for_something_e
         assert plan_rollout(request(bindings, max_unavailable=0)).clock == timedelta(seconds=seconds)
     assert plan_rollout(request([young], latest="s-0")).clock is None, "nothing would move"
     assert plan_rollout(request([bound("a", available())])).clock is None, "nothing ends by itself"
+
+
+@pytest.mark.parametrize(
+    ("bindings", "held"),
+    [
+        ([bound("a", available())], [("a", MoveKind.UPDATE)]),
+        ([bound("a", available(), snapshot="s-1")], []),
+        ([scheduled("a")], [("a", MoveKind.BIND)]),
+        ([bound("a", available()), scheduled("b")], [("b", MoveKind.BIND), ("a", MoveKind.UPDATE)]),
+    ],
+)
+def test_a_snapshot_that_is_refused_goes_to_no_cluster(
+    bindings: list[Binding], held: list[tuple[str, MoveKind]]
+) -> None:
+    """Each binding says why, and a person is asked where any cluster waits for it."""
+    plan = plan_rollout(request(bindings, latest="s-1", refused="it burns"))
+    assert plan.moves == () and plan.need_roll is bool(held)
+    assert [(one.cluster, one.kind, one.reason) for one in plan.held] == [(*one, "it burns") for one in held]
+    assert plan.asks == (("it burns",) if held else ())
+    said = {b.cluster: b.conditions[-1].message == "it burns" for b in plan.bindings}
+    assert said == {b.cluster: bool(held) for b in bindings}
+    assert plan_rollout(request(bindings, latest="s-1")).asks == ()
