@@ -202,6 +202,20 @@ def test_what_left_the_manifest_that_was_applied_to_a_cluster_goes(
     assert isinstance(operation, Update) and operation.removes == removes
 
 
+@pytest.mark.parametrize("known", [False, True])
+def test_what_helm_applied_goes_where_its_object_is_taken_over(known: bool) -> None:
+    fields: dict[str, Any] = {"f:data": {"f:x": {}}}
+    managed = [{"manager": "helm", "operation": "Update", "apiVersion": "v1", "fieldsV1": fields}]
+    body = {**THERE.body, "data": {"a": "1", "x": "1"}}
+    there = LiveObject(A.key, {**body, "metadata": {**THERE.body["metadata"], "managedFields": managed}})
+    inventory = {"c1": {A.key: replace(ENTRY, applied_digest="older")}} if known else {}
+    state = FleetState(clusters=HERE, inventory=inventory)
+    (found,), _ = plan_fleet(
+        state, Wanted({"c1": (work(A),)}), {"c1": seen("c1", live={A.key: there})}, {}, {}, Failures()
+    )
+    assert isinstance(found, Update) and found.removes == ({} if known else fields)
+
+
 def test_what_an_object_stays_for_is_asked_again_when_nothing_changed_on_its_cluster() -> None:
     """shop, which is to have A on c2 alone, has it there by now; what was deleted is looked at again, too."""
     shop = PlacementKey("", "shop")

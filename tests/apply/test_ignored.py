@@ -154,6 +154,17 @@ CASES: dict[str, tuple[Ignored, Any, dict[str, Any], Any, Any]] = {
         body({"text": "b", "list": ["x"]}, {OTHER: {"f:list": {KEY_A: LEAF}}}),
         {"text": "a", "list": ["x"]}, {"text": "a", "list": ["x"]},
     ),
+    "one that the live object has not, before another one": (
+        ignored("/spec/a", "/spec/zz"), {"a": 1, "zz": 1}, body({"a": 5}, {OWN: {"f:a": LEAF}}), {}, {"a": 5, "zz": 1},
+    ),
+    "one that is nobody's, before another one": (
+        ignored("/spec/a", "/spec/zz"), {"a": 1}, body({"a": 5, "zz": 1}, {OWN: {"f:a": LEAF}}), {}, {"a": 5},
+    ),
+    "what left a map that gitfleet applied as one value": (
+        ignored("/spec/selector/a"), {"selector": {"b": 1}},
+        body({"selector": {"a": 2, "b": 2}}, {OWN: {"f:selector": LEAF}}),
+        {"selector": {"b": 1}}, {"selector": {"a": 2, "b": 1}},
+    ),
     "a list that is a map by now": (
         ignored("/spec/l/0"), {"l": ["a"]}, body({"l": {"0": "b"}}), {"l": ["a"]}, {"l": ["a"]},
     ),

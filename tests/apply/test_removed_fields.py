@@ -213,6 +213,20 @@ TAKEN_OVER: dict[str, tuple[Tree, Tree, Tree]] = {
         ),
         {"f:metadata": {"f:annotations": {"f:x": LEAF, f"f:{LAST_APPLIED}": LEAF}, "f:labels": {"f:b": LEAF}}},
     ),
+    "replicas that no autoscaler set": (
+        {"spec": {"kept": 1}},
+        body(DEFAULTS, spec={"kept": 1, "replicas": 9}, annotations=applied(spec={"kept": 1, "replicas": 2})),
+        {**ANNOTATION, "f:spec": {"f:replicas": LEAF}},
+    ),
+    "items by the keys that the server names, and what Helm has beside": (
+        {"spec": {"l": [{"id": 1}]}},
+        body(
+            entry("other", {"f:spec": {"f:l": {'k:{"id":1}': {"f:id": LEAF}, 'k:{"id":2}': {"f:id": LEAF}}}}),
+            entry("helm", {"f:spec": {"f:h": LEAF}}),
+            spec={"l": [{"id": 1}, {"id": 2}], "h": 1}, annotations=applied(spec={"l": [{"id": 1}, {"id": 2}]}),
+        ),
+        {**ANNOTATION, "f:spec": {"f:l": {'k:{"id":2}': {".": LEAF, "f:id": LEAF}}, "f:h": LEAF}},
+    ),
     "an annotation that is no object": (
         {"spec": {}}, body(DEFAULTS, spec={"old": 1}, annotations={LAST_APPLIED: "[1]"}), {"f:spec": {"f:old": LEAF}},
     ),
@@ -298,16 +312,20 @@ def test_what_the_manifest_of_a_tool_had_when_its_object_is_taken_over(wanted: T
     assert removed_fields(manifest, live, None, is_taken_over=False) == {}
 
 
+LABEL = {"f:metadata": {"f:labels": {"f:by": LEAF}}}
+
+
 @pytest.mark.parametrize(
     ("kind", "operation", "gone"),
     [
-        ("PersistentVolumeClaim", "Update", {}),
-        ("PersistentVolumeClaim", "Apply", {"f:spec": {"f:storageClassName": LEAF}}),
-        ("Deployment", "Update", {"f:spec": {"f:storageClassName": LEAF}}),
+        ("PersistentVolumeClaim", "Update", LABEL),
+        ("PersistentVolumeClaim", "Apply", {**LABEL, "f:spec": {"f:storageClassName": LEAF}}),
+        ("Deployment", "Update", {**LABEL, "f:spec": {"f:storageClassName": LEAF}}),
     ],
 )
 def test_what_admission_filled_in_and_nobody_may_change_stays(kind: str, operation: str, gone: Tree) -> None:
-    live = body(entry("helm", {"f:spec": {"f:storageClassName": LEAF}}, operation), spec={"storageClassName": "fast"})
+    fields = {**LABEL, "f:spec": {"f:storageClassName": LEAF}}
+    live = body(entry("helm", fields, operation), spec={"storageClassName": "fast"}, labels={"by": "Helm"})
     found = removed_fields(
         {"apiVersion": "v1", "kind": kind, "spec": {}}, {**live, "kind": kind}, None, is_taken_over=True
     )
