@@ -18,13 +18,15 @@ from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.strategies import DeletePropagation, RolloutStrategy
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.rolling import Frozen
+from gitfleet.model.rolling import Frozen, Held, MoveKind
 from gitfleet.model.state import Inventory, MisreadObjects, PlacementRecord
 from gitfleet.model.successors import Successors
 from gitfleet.rollout import (
     awaiting_successors,
+    frozen_removals,
     next_forced_leave,
     owners_of,
+    plan_rollout,
     recorded_refusal,
     release_left,
     removals,
@@ -34,7 +36,7 @@ from gitfleet.rollout import (
 )
 from gitfleet.rollout.leaving import FORCED_LEAVE
 from tests.removals.fleets import config_map, placed
-from tests.rollout.builders import NOW, bound, condition
+from tests.rollout.builders import NOW, bound, condition, request
 from tests.works.builders import snapshot
 
 WEB, OTHER = PlacementKey("", "web"), PlacementKey("", "other")
@@ -279,3 +281,14 @@ def test_why_the_newest_snapshot_goes_nowhere(
 ) -> None:
     web = replace(record(), resource_snapshots=(replace(HOLDS, index=3, hash="h"),))
     assert recorded_refusal(replace(web, **changes), quarantines) == said
+
+
+def test_a_placement_that_stays_says_for_whom_and_what_its_runs_wait_for() -> None:
+    deleted_ = record(of(WEB, "c1"), of(WEB, "c2"))
+    deleted_ = replace(deleted_, placement=replace(deleted_.placement, deleting=NOW))
+    waits = {"c1": Frozen("waits for other", None, OTHER)}
+    runs = replace(plan_rollout(request([])), waiting=("run go waits",), asks=("approve it",))
+    for plan, waiting, asks in ((None, (), ()), (runs, ("run go waits",), ("approve it",))):
+        found = frozen_removals(deleted_, waits, NOW, plan)
+        assert found is not None and (found.waiting, found.asks, found.clock) == (waiting, asks, None)
+        assert found.held == (Held(cluster="c1", kind=MoveKind.REMOVE, reason="waits for other", awaits=OTHER),)
