@@ -160,6 +160,11 @@ class Causes:
                 return _at(now.origin, ("metadata", "labels", key), f"{now.key} in {now.origin.path} {edit}")
         return None
 
+    def selected_now(self, removal: Removal) -> Iterator[Manifest]:
+        """The same as they are written now."""
+        found = (self.written.get(then.key.identity) for then in self._selected_for(removal))
+        return (one for one in found if one is not None)
+
     def _selected_for(self, removal: Removal) -> Iterator[Manifest]:
         """What a placement may have selected an object for, as it was: itself (its envelope), and its Namespace."""
         if removal.placement is not None and removal.object is not None:

@@ -61,6 +61,11 @@ class Gains:
         """The selectors that placements have since this commit and that pick nothing."""
         return self._found[0]
 
+    @property
+    def by_labels(self) -> Sequence[Gain]:
+        """The selectors by labels that placements have since this commit and that pick something."""
+        return self._found[2]
+
     def nearly(self, selector: ResourceSelector, placement: Placement) -> Gain | None:
         """What is written in whatever placement and differs from a selector that is gone as a typing error does, where
         it picks nothing, or since this commit what nobody had."""
@@ -89,11 +94,13 @@ class Gains:
         return Renames(self._found[1])
 
     @cached_property
-    def _found(self) -> tuple[Mapping[PlacementKey, Sequence[Gain]], Mapping[Identity, Gain]]:
-        """Those that are new and pick nothing, by their placement, and others that may be misspelt, by their text."""
+    def _found(self) -> tuple[Mapping[PlacementKey, Sequence[Gain]], Mapping[Identity, Gain], Sequence[Gain]]:
+        """Those that are new and pick nothing, by their placement, others that may be misspelt, by their text, and new
+        ones that pick something by labels."""
         losses, had = self.losses, {identity for _, identity in self.causes.places}
         empty: dict[PlacementKey, list[Gain]] = {}
         unsure: dict[Identity, Gain] = {}
+        by_labels: list[Gain] = []
         for key, record in losses.after.placements.items():
             placement, old = record.placement, losses.before.placements.get(key)
             if placement.deleting is not None or key in losses.kept.placements:
@@ -104,11 +111,13 @@ class Gains:
                 if not is_new and selector.name is None:
                     continue
                 picked = self.picks(selector, placement)
+                if is_new and picked and selector.label_selector is not None:
+                    by_labels.append(self.at(placement, number))
                 if is_new and not picked:
                     empty.setdefault(key, []).append(self.at(placement, number))
                 elif not picked or (is_new and not any(one.key.identity in had for one in picked)):
                     unsure.setdefault(_identity(selector, placement), self.at(placement, number))
-        return empty, unsure
+        return empty, unsure, by_labels
 
 
 def described(selector: ResourceSelector) -> str:

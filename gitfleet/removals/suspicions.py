@@ -16,7 +16,7 @@ from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.removals.causes import IGNORE_FILE, Causes
 from gitfleet.removals.gains import Gain, Gains, described
 from gitfleet.removals.placed import Cell, Losses
-from gitfleet.removals.selected import matches
+from gitfleet.removals.selected import is_nearly_labelled, matches
 from gitfleet.removals.shares import Finding, placements_of
 from gitfleet.removals.takers import Takers
 
@@ -154,14 +154,17 @@ class Suspicions:
             mine = tuple(r for r in written if not key.namespace or (r.object and r.object.namespace == key.namespace))
             if mine and key not in known and not allows_empty(gains[0].placement):
                 yield _no_match(gains, mine)
+        for gain in self.gains.by_labels if written else ():
+            near = {r: m for r in written for m in self.causes.selected_now(r) if is_nearly_labelled(gain.selector, m)}
+            if near:
+                first = next(iter(near.values()))
+                yield _typo(gain, f"and {first.key} ({first.origin}) nearly has them", tuple(near))
         for selector in old.placement.selectors if written else ():
-            gain = self.gains.nearly(selector, old.placement)
-            if gain is None or selector in left:
+            near_one = self.gains.nearly(selector, old.placement)
+            if near_one is None or selector in left:
                 continue
             if mine := tuple(r for r in written if selector in (self.causes.selectors_of(r) or ())):
-                name = f"{gain.placement.key.kind} {gain.placement.key}"
-                what = f"{described(gain.selector)}{gain.place}, which may be meant for {described(selector)}"
-                yield _finding(HoldRule.LIKELY_TYPO, f"{name} selects {what}", mine, gain.field)
+                yield _typo(near_one, f"which may be meant for {described(selector)}", mine)
 
     def _objects(
         self, removals: tuple[Removal, ...], old: PlacementRecord, records: Iterable[PlacementRecord]
@@ -233,6 +236,12 @@ def _no_match(gains: Sequence[Gain], removals: tuple[Removal, ...]) -> Finding:
     key, what = gains[0].placement.key, named_briefly([described(one.selector) for one in gains], _MOST_NAMED)
     message = f"{key.kind} {key}: nothing matches the selector {what}{gains[0].place}"
     return _finding(HoldRule.EMPTY_SELECTION, message, removals, gains[0].field)
+
+
+def _typo(gain: Gain, why: str, removals: tuple[Removal, ...]) -> Finding:
+    key = gain.placement.key
+    message = f"{key.kind} {key} selects {described(gain.selector)}{gain.place}, {why}"
+    return _finding(HoldRule.LIKELY_TYPO, message, removals, gain.field)
 
 
 def allows_empty(placement: Placement) -> bool:

@@ -17,6 +17,7 @@ from gitfleet.removals import Kept
 from gitfleet.removals.causes import Causes
 from gitfleet.removals.gains import Gain, Gains
 from gitfleet.removals.placed import Losses
+from gitfleet.removals.selected import is_nearly_labelled
 from tests.removals.fleets import NOW, SHOP, WEB, config_map, fleet, none_overridden, placed
 
 CART, TEAM = config_map("cart"), config_map("basket", team="shop")
@@ -115,6 +116,32 @@ def test_what_may_be_meant_for_a_selector_that_is_gone(
 ) -> None:
     expected = None if number is None else Gain(record.placement, number)
     assert gains(record, written=written).nearly(dropped, OLD) == expected
+
+
+@pytest.mark.parametrize(
+    ("selector", "labels", "nearly"),
+    [
+        (by(team="shop"), {"team": "shpo"}, True),
+        (by(team="shop"), {"taem": "Shop", "x": "y"}, True),
+        (by(team="shop"), {"team": "pay"}, False),
+        (by(team="shop"), {"area": "shop"}, False),
+        (by(team="shop", tier="front"), {"team": "shpo"}, False),
+        (by(team="shop", tier="front"), {"team": "shpo", "tier": "front"}, True),
+        (by(kind="Secret", team="shop"), {"team": "shop"}, False),
+        (by("cart"), {"team": "shop"}, False),
+        (expressing("shop"), {"team": "shpo"}, False),
+    ],
+)
+def test_which_labels_are_nearly_those_of_a_selector(
+    selector: ResourceSelector, labels: dict[str, str], nearly: bool
+) -> None:
+    assert is_nearly_labelled(selector, config_map("cart", **labels)) == nearly
+
+
+def test_what_is_selected_by_labels_since_a_commit() -> None:
+    record = having(SHOP, by("old"), by(team="shop"), by("basket"), by(team="x"), by())
+    found = gains(record)
+    assert (found.by_labels, found.empty) == ([Gain(record.placement, 1)], {SHOP: [Gain(record.placement, 3)]})
 
 
 def test_its_place_is_that_of_the_commit() -> None:

@@ -39,8 +39,8 @@ def file(name: str, *what: str | dict[str, Any]) -> Texts:
     return {at(name): to_yaml(placing(name, *what))}
 
 
-def labelled(team: str) -> Texts:
-    return files(builders.namespace("checkout", labels={"team": team}))
+def labelled(team: str, name: str = "checkout") -> Texts:
+    return files(builders.namespace(name, labels={"team": team}))
 
 
 def begun() -> World:
@@ -84,6 +84,7 @@ def reasons(world: World) -> list[tuple[HoldRule, str]]:
 CHECKOUT: Texts = dict.fromkeys(files(builders.namespace("checkout"), builders.deployment("checkout", "web")))
 KEPT: Texts = file("web", "cart")
 GONE: Texts = {at("web"): None}
+NEARLY = "and Namespace/checkout (resources/checkout/namespace-checkout.yaml:1) nearly has them"
 NONE = "nothing matches the selector"
 MISSPELT: dict[str, tuple[Texts, Texts, HoldRule, str]] = {
     "into one that stays": (
@@ -115,6 +116,18 @@ MISSPELT: dict[str, tuple[Texts, Texts, HoldRule, str]] = {
         labelled("shop"),
         HoldRule.EMPTY_SELECTION,
         f"shop: {NONE} Namespace by labels (placements/shop.yaml:14)",
+    ),
+    "as the label of one of two": (
+        {**GONE, **file("shop", "stock", by_label("shop")), **labelled("shpo"), **labelled("shop", "cart")},
+        labelled("shop"),
+        HoldRule.LIKELY_TYPO,
+        f"shop selects Namespace by labels (placements/shop.yaml:14), {NEARLY}",
+    ),
+    "as the label of one of two, in the same placement": (
+        {**file("web", by_label("shop")), **labelled("shpo"), **labelled("shop", "cart")},
+        labelled("shop"),
+        HoldRule.LIKELY_TYPO,
+        f"web selects Namespace by labels (placements/web.yaml:10), {NEARLY}",
     ),
     "in one of two that it is split into": (
         {**GONE, **file("one", "cart"), **file("two", "chekcout")},
@@ -187,6 +200,10 @@ MEANT: dict[str, tuple[Texts, frozenset[str]]] = {
         THERE,
     ),
     "it goes": (KEPT, THERE - {"checkout"}),
+    "it goes with another label": (
+        {**file("web", by_label("shop")), **labelled("pay"), **labelled("shop", "cart")},
+        THERE - {"checkout"},
+    ),
     "it goes while another one gains what is there": (
         {**KEPT, **file("shop", "stock", "cartt"), **CARD},
         (THERE | {"cartt"}) - {"checkout"},
