@@ -14,7 +14,7 @@ from gitfleet.adapters.hermetic import HermeticProgram
 from gitfleet.errors import MissingPart
 from gitfleet.ports.helm import Chart
 
-_HINTS = re.compile(r"\s*(?:Use --debug flag to render out invalid YAML|helm\.go:\d+.*)\s*", re.DOTALL)
+_HINTS = re.compile(r"Use --debug flag to render out invalid YAML|helm\.go:\d.*", re.DOTALL)
 
 
 class HelmProgram:

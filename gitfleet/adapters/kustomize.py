@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from gitfleet.adapters.hermetic import HermeticProgram
 from gitfleet.errors import MissingPart
 
-_KUBECTL_LOG = re.compile(r'\] "command failed" err=(?:"((?:[^"\\]|\\.)*)"|<\n(.*?)\n >)', re.DOTALL)
+_KUBECTL_FAILED = '] "command failed" err='
+_KUBECTL_CAUSE = re.compile(r'"((?:[^"\\]|\\.)*+)"|<\n(.*?)\n >', re.DOTALL)
 
 
 class KustomizeProgram:
@@ -30,7 +31,7 @@ class KustomizeProgram:
 
 def _complaint(text: str) -> str:
     """The complaint in one line, the same words each time: kubectl puts its log's head (time and process) before it."""
-    if logged := _KUBECTL_LOG.search(text):
+    if logged := _KUBECTL_CAUSE.match(text.partition(_KUBECTL_FAILED)[2]):
         quoted, plain = logged.groups()
         text = quoted.replace('\\"', '"').replace("\\n", " ").replace("\\t", " ") if quoted is not None else plain
         return " ".join(text.split())

@@ -15,7 +15,7 @@ from gitfleet.api.values import is_kind_name, is_reserved_namespace
 from gitfleet.desired.field_types import NO_MAPPING, type_breaks
 from gitfleet.desired.identity import NO_KIND, kind_breaks, known_scope, metadata_breaks, scope_break
 from gitfleet.formats.kinds import BUILT_IN_KINDS, is_envelope_kind
-from gitfleet.formats.sops import METADATA, is_sops_encrypted
+from gitfleet.formats.sops import METADATA, is_encrypted_text, is_sops_encrypted
 from gitfleet.formats.yaml_reader import UnreadableText
 
 _READ_HERE: Final[Mapping[GroupKind, tuple[tuple[str, ...], ...]]] = {
@@ -48,7 +48,7 @@ def shape_breaks(kind: GroupKind, body: JsonObject) -> list[Break]:
             value = value.get(name) if isinstance(value, Mapping) else None
         if value is not None and not isinstance(value, Mapping):
             breaks.append((location, NO_MAPPING))
-    return breaks + list(_data_key_breaks(kind, body))
+    return [*breaks, *_data_key_breaks(kind, body), *_undecryptable_breaks(kind, body)]
 
 
 def _data_key_breaks(kind: GroupKind, body: JsonObject) -> Iterator[Break]:
@@ -57,6 +57,16 @@ def _data_key_breaks(kind: GroupKind, body: JsonObject) -> Iterator[Break]:
         for key in entries if isinstance(entries, Mapping) else ():
             if not _DATA_KEY.fullmatch(str(key)):
                 yield (field, key), "is no key that an API server takes: use letters, digits, -, _ and .; rename it"
+
+
+def _undecryptable_breaks(kind: GroupKind, body: JsonObject) -> Iterator[Break]:
+    """What SOPS encrypted, in a file that has lost what decrypting needs: it would be placed as it stands. Under `data`
+    it is no base64 anyway."""
+    is_known = is_sops_encrypted(body) or (kind.group, kind.kind) != ("", "Secret")
+    entries = body.get("stringData") if not is_known else None
+    for key, text in entries.items() if isinstance(entries, Mapping) else ():
+        if is_encrypted_text(text):
+            yield ("stringData", key), "is encrypted with SOPS, and the `sops` metadata are missing; encrypt it again"
 
 
 def enveloped_breaks(envelope: Manifest, scopes: Mapping[GroupKind, bool]) -> list[Break]:

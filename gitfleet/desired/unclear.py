@@ -25,7 +25,7 @@ from gitfleet.desired.request import SYMLINK, DesiredRequest
 
 _SAYS_NOTHING_OF_OBJECTS: Final = ("approvals", "evictions", "runs")
 """Folders of files that no object is placed by."""
-_KIND: Final = re.compile(rb"""^[ \t{,-]*["']?kind["']?[ \t]*:""", re.MULTILINE)
+_KIND: Final = re.compile(rb"""(?:^[ \t-]*+|[{,][ \t]*+)["']?kind["']?[ \t]*:""", re.MULTILINE)
 _DOCUMENTATION: Final = (".md", ".markdown", ".rst", ".adoc", ".html")
 
 

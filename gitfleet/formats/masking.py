@@ -14,10 +14,13 @@ _SHORTEST_SECRET: Final = 4
 MASK: Final = "***"
 """What replaces a secret."""
 _BEARER: Final = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}")
-_JWT: Final = re.compile(r"\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]*)?")
+# Each begins where a word or token does, with what may stand before: so none is tried at every place of a long one.
+_JWT: Final = re.compile(
+    r"(?<![A-Za-z0-9_-])(?>[A-Za-z0-9_-]*?\beyJ)[A-Za-z0-9_-]++\.[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]*)?"
+)
 _USER_INFO: Final = re.compile(r"(?<=://)[^/\s@]*@")
-_QUERY: Final = re.compile(r"""(://[^\s?"'<>]*\?)[^\s"'<>]+""")
-_HEADER: Final = re.compile(r"(?i)(authorization:\s*\S+\s+)\S+")
+_QUERY: Final = re.compile(r"""(?<![^\s?"'<>])(?=[^\s?"'<>]*?://)([^\s?"'<>]*+\?)[^\s"'<>]+""")
+_HEADER: Final = re.compile(r"(?i)(?<!\S)((?>\S*?authorization:)\s*\S++\s+)\S+")
 _SPACE: Final = re.compile(r"\s+")
 
 

@@ -25,7 +25,8 @@ _IDENTITY: Final = _SHOWN_PARTS | {
 _ABOUT: Final = frozenset(("labelSelector", "condition"))
 """What else such a reference says of it."""
 _LONGEST_TEXT: Final = 1024 * 1024
-_SECRET_IN_TEXT: Final = re.compile(r"kind[\"'\\]*\s*:\s*(?:[&!]\S+\s+)*[\"'\\]*Secret(?:List)?\b")
+_SECRET_IN_TEXT: Final = re.compile(r"kind[\"'\\]*\s*:\s*(?:[&!]\S{1,200}+\s+){0,2}+[\"'\\]*Secret(?:List)?\b")
+"""An anchor and a tag may stand before the kind; one with a longer name is found as the document is parsed."""
 _ABSENT: Final = object()
 
 

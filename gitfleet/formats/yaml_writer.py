@@ -19,7 +19,7 @@ from gitfleet.formats.json_values import JsonValue
 _INSIDE: Final = r"""A-Za-z0-9_./@()%'`"+=*&|!?$<>^~-"""
 _PLAIN: Final = re.compile(rf"[A-Za-z/](?:[,;{_INSIDE}]|:(?=[A-Za-z0-9_./@-])|[ ](?=[{_INSIDE}]))*")
 """Text that needs no quotes: starts with a letter or a slash, no `: `, no ` #`, no bracket, no trailing blank."""
-_QUANTITY: Final = re.compile(r"[0-9][A-Za-z0-9_./@-]*[G-MP-SU-WYg-mp-su-wy%/@][A-Za-z0-9_./@-]*")
+_QUANTITY: Final = re.compile(r"[0-9](?=[A-Za-z0-9_./@-]*[G-MP-SU-WYg-mp-su-wy%/@])[%A-Za-z0-9_./@-]*")
 """Text that begins with a digit and yet is no number or time to anybody, for a letter or sign that those never have."""
 _MEANINGFUL: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 _ASCII: Final = re.compile(r"[ -~]*")

@@ -73,6 +73,13 @@ def test_what_is_wrong_beside_the_values_is_found_as_in_any_secret() -> None:
     assert [fault.split(": ")[1] for fault in faults(text)] == ['stringData["a/b"]', "immutable"]
 
 
+def test_an_encrypted_text_without_the_metadata_is_refused() -> None:
+    text = encrypted(SECRET, to=KEY).partition("sops:")[0]
+    (found,) = faults(text)
+    assert "is encrypted with SOPS, and the `sops` metadata are missing" in found
+    assert "ENC[" not in found
+
+
 @pytest.mark.parametrize("kind", ["ResourceEnvelope", "ConfigMap"])
 def test_an_encrypted_secret_in_an_envelope_is_refused(kind: str) -> None:
     text = encrypted(SECRET, to=KEY)

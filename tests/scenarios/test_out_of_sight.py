@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from json import dumps
 from typing import Any
 
 import pytest
@@ -142,6 +143,7 @@ MOVED: dict[str, Files] = {
     "another ending": {APP: None, f"{APP[:-5]}.YAML": f"# 2\n{NEWER}"},
     "a misspelt ending": {APP: None, f"{APP[:-5]}.ymal": f"# 2\n{NEWER}"},
     "a hidden name": {APP: None, "resources/web/.app.yaml": f"# 2\n{NEWER}"},
+    "compact JSON": {APP: None, "resources/web/all.jsn": dumps(builders.deployment("web", "app", image="nginx2"))},
     "an ignored folder": {APP: None, "resources/drafts/app.yaml": f"# 2\n{NEWER}"},
     "two into one": {APP: None, DB: None, "resources/web/all.ymal": f"{APP_TEXT}---\n{DB_TEXT}"},
     "two into an ignored folder": {APP: None, DB: None, "resources/drafts/all.yaml": f"{APP_TEXT}---\n{DB_TEXT}"},
