@@ -86,10 +86,8 @@ def _picked_again(record: PlacementRecord) -> PlacementRecord:
         and binding.cluster in fresh
         and any(one.key.identity in selected for one in binding.kept)
     }
-    if not back:
-        return record
     others = (binding for binding in record.bindings if binding.cluster not in back)
-    return replace(record, bindings=tuple(sorted((*others, *back.values()), key=lambda binding: binding.cluster)))
+    return replace(record, bindings=(*others, *back.values())) if back else record
 
 
 def _never_began(binding: Binding) -> bool:

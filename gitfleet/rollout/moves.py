@@ -41,7 +41,7 @@ def roll_out(request: RolloutRequest, binding: Binding, now: datetime, by: str =
     )
 
 
-def start_rollout(binding: Binding, now: datetime, by: str = "") -> Binding:
+def start_rollout(binding: Binding, now: datetime, by: str) -> Binding:
     """RolloutStarted=True, with `now` as its time even after an earlier rollout: readiness counts from it. `by` is the
     end of its message: what rolled it out."""
     return replace(binding, conditions=_started(binding.conditions, binding.generation, now, by))

@@ -50,7 +50,7 @@ def run_awaited(record: PlacementRecord, bindings: Iterable[Binding] | None = No
 
 
 def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Iterator[str]:
-    there = _not_deleted(binding) if binding.failed else ""
+    there = _not_deleted(binding)
     if record.placement.deleting is not None and binding.deleting is None and held:
         yield f"{binding.cluster} waits: {held}"
         return

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfleet.api.bindings import Binding, BindingState, is_available
-from gitfleet.api.conditions import Status
+from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType
 from gitfleet.api.staged import DisruptionBudget, Eviction
 from gitfleet.model.state import PlacementRecord
@@ -100,6 +100,26 @@ def test_what_the_state_branch_lost_and_what_ended_elsewhere_is_not_executed() -
         expected = f"The eviction{said} {came.elsewhere}"
         assert told(evicted_elsewhere(came, NOW)) == (Status.FALSE, None, expected)
     assert told(evicted_elsewhere(of("a"), NOW))[2] == f"The eviction {of('a').elsewhere}"
+
+
+def test_each_condition_of_an_eviction_has_its_reason_and_its_generation() -> None:
+    def said(type_: str, status: Status, reason: str, message: str) -> Condition:
+        return replace(condition(type_, status, reason, age=0), message=message)
+
+    valid = said("Valid", Status.TRUE, "ClusterResourcePlacementEvictionValid", "Eviction is valid")
+    (executed,) = evict(record(bound("a", LONG)), [of("a")], None, NOW)[1]
+    (blocked,) = evict(record(scheduled("a")), [of("a")], None, NOW)[1]
+    (refused,) = evict_nothing([of("a")], NOW)
+    ended = [
+        (executed, Status.TRUE, "ClusterResourcePlacementEvictionExecuted"),
+        (blocked, Status.FALSE, "ClusterResourcePlacementEvictionNotExecuted"),
+        (evict_no_more(of("a"), NOW), Status.UNKNOWN, "InternalError"),
+    ]
+    for one, status, reason in ended:
+        assert one.conditions == (valid, said("Executed", status, reason, told(one)[2]))
+    message = told(refused)[2]
+    invalid = said("Valid", Status.FALSE, "ClusterResourcePlacementEvictionInvalid", message)
+    assert refused.conditions == (invalid,)
 
 
 def test_who_was_evicted_since() -> None:

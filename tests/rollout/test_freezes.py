@@ -72,6 +72,7 @@ DATED = Freeze(name="sale", owner="ann", reason="r", until=NOW + timedelta(hours
         ([{"placements": ("*",)}], [], ""),
         ([{}], [], ""),
         ([{"placements": ("other",)}], [], ""),
+        ([{"placements": ("third",)}], [], ""),
         ([{"placements": ("third",)}, {"placements": ("web",)}], [], "freeze window night"),
         ([], [{}], ""),
         ([], [{"scope": FreezeScope(placements=("web",))}], "Freeze sale"),

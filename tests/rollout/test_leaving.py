@@ -9,11 +9,18 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.bindings import (
+    DELETED,
+    KEPT_FOR_SUCCESSOR,
+    Binding,
+    BindingState,
+    ClusterDecision,
+    FailedObject,
+)
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Status
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import ObjectKey
+from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.strategies import DeletePropagation, RolloutStrategy
@@ -24,6 +31,7 @@ from gitfleet.model.successors import Successors
 from gitfleet.rollout import (
     awaiting_successors,
     frozen_removals,
+    give_up,
     next_forced_leave,
     owners_of,
     plan_rollout,
@@ -182,6 +190,7 @@ def test_a_removal_that_nothing_asks_for_is_taken_back() -> None:
     before = record(of(WEB, "stays", given_up=True), unpicked, gone, leaving)
     assert take_back(before, fleet).bindings == (of(WEB, "stays"), unpicked, gone, leaving)
     were = {name: MemberCluster(name=name, deleting=NOW) for name in ("stays", "leaves")}
+    assert take_back(before, fleet, fleet).bindings[1] is unpicked, "its cluster never left"
     back = (of(WEB, "stays"), replace(unpicked, deleting=None), gone, leaving)
     assert take_back(before, fleet, were).bindings == back
 
@@ -238,6 +247,7 @@ SCHEDULED = condition("ClusterResourcePlacementScheduled", Status.TRUE, "Schedul
         (True, [("c1", "c2")], {}, {"c1": "has", "c2": "has"}),
         (True, [("c2",)], {}, {"c2": "has"}),
         (True, [], {OTHER: MisreadObjects("placements/other.yaml", frozenset({B.key.identity}))}, BOTH_MAY),
+        (True, [("c1",)], {OTHER: MisreadObjects("o.yaml", frozenset({config_map("z").key.identity}))}, {"c1": "has"}),
     ],
 )
 def test_where_a_deleted_placement_waits_for_the_one_that_takes_over(
@@ -257,6 +267,86 @@ def test_where_a_deleted_placement_waits_for_the_one_that_takes_over(
     assert awaiting_successors(web, Successors(records, misread=misread)) == {
         name: Frozen(said[why].format(name), None, OTHER) for name, why in reasons.items()
     }
+
+
+def test_a_deleted_placement_that_may_select_its_objects_again_stays() -> None:
+    misread = {WEB: MisreadObjects("placements/web.yaml", frozenset({B.key.identity}))}
+    web = placed(WEB, ("c1",), B)
+    web = replace(web, placement=replace(web.placement, deleting=NOW))
+    reason = "ClusterResourcePlacement web may select its objects, but placements/web.yaml has an error: correct it"
+    waits = {"c1": Frozen(reason, None, WEB)}
+    assert awaiting_successors(web, Successors({WEB: web}, misread=misread)) == waits
+
+
+def test_placements_of_one_name_in_two_namespaces_wait_each_for_its_own_objects() -> None:
+    mine, theirs = PlacementKey("a", "web"), PlacementKey("b", "web")
+    other = placed(OTHER, ("c1",), B)
+    other = replace(other, bindings=tuple(replace(one, conditions=()) for one in other.bindings))
+    records = {mine: placed(mine, ("c1",), config_map("a")), theirs: placed(theirs, ("c1",), B), OTHER: other}
+    for key in (mine, theirs):
+        records[key] = replace(records[key], placement=replace(records[key].placement, deleting=NOW))
+    successors = Successors(records)
+    assert [list(awaiting_successors(records[key], successors)) for key in (mine, theirs)] == [[], ["c1"]]
+
+
+GIVEN_UP = replace(
+    of(WEB, "c1", given_up=True),
+    state=BindingState.UNSCHEDULED,
+    previous_state=BindingState.BOUND,
+    policy_snapshot="web-0",
+    failed=(FailedObject(key=B.key, condition=DELETED, reason=KEPT_FOR_SUCCESSOR, message=""),),
+    generation=3,
+)
+AGAIN = Binding(
+    placement=WEB,
+    cluster="c1",
+    state=BindingState.SCHEDULED,
+    policy_snapshot="web-1",
+    decision=ClusterDecision(cluster="c1", selected=True),
+)
+BACK = replace(
+    GIVEN_UP,
+    deleting=None,
+    state=BindingState.BOUND,
+    previous_state=None,
+    policy_snapshot="web-1",
+    decision=AGAIN.decision,
+)
+IN_FORCE: dict[str, Any] = {"state": BindingState.BOUND, "previous_state": None}
+
+
+@pytest.mark.parametrize(
+    ("had", "again", "selected", "after"),
+    [
+        (GIVEN_UP, AGAIN, (B,), BACK),
+        (GIVEN_UP, AGAIN, (config_map("a"), B), BACK),
+        (replace(GIVEN_UP, previous_state=None), AGAIN, (B,), BACK),
+        (replace(GIVEN_UP, previous_state=BindingState.SCHEDULED), AGAIN, (B,),
+         replace(BACK, state=BindingState.SCHEDULED)),
+        (GIVEN_UP, None, (B,), GIVEN_UP),
+        (GIVEN_UP, replace(AGAIN, cluster="c2"), (B,), GIVEN_UP),
+        (GIVEN_UP, AGAIN, (config_map("a"),), GIVEN_UP),
+        (GIVEN_UP, AGAIN, None, GIVEN_UP),
+        (replace(GIVEN_UP, failed=()), AGAIN, (B,), replace(GIVEN_UP, failed=())),
+        (replace(GIVEN_UP, **IN_FORCE), AGAIN, (B,), replace(GIVEN_UP, **IN_FORCE)),
+        (replace(GIVEN_UP, **IN_FORCE), None, (B,), replace(GIVEN_UP, **IN_FORCE)),
+        (replace(GIVEN_UP, deleting=None), None, (B,), replace(GIVEN_UP, deleting=None)),
+    ],
+)  # fmt: skip
+def test_a_cluster_that_is_picked_again_goes_on_with_what_it_keeps(
+    had: Binding, again: Binding | None, selected: tuple[Manifest, ...] | None, after: Binding
+) -> None:
+    """One binding stands there, the one that was to go; other clusters have theirs, and all are in order."""
+    others = (of(WEB, "c0"), of(WEB, "c9"))
+    elsewhere = () if again is None or again.cluster == "c1" else (again,)
+    before = record(*others, *(one for one in (again, had) if one is not None))
+    snapshots = () if selected is None else (snapshot(*selected, placement=WEB),)
+    before = replace(before, resource_snapshots=snapshots, schedule_key="k")
+    clusters = {name: MemberCluster(name=name) for name in ("c0", "c1", "c2", "c9")}
+    found = give_up(before, clusters, NOW)
+    assert found.bindings == (others[0], after, *elsewhere, others[1])
+    dropped = again is not None and again.cluster == "c1" and after.deleting is not None
+    assert found.schedule_key == ("" if dropped else "k")
 
 
 BAD = Quarantine(name="q", placement=WEB, digest="h", reason="it burns")

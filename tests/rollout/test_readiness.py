@@ -9,6 +9,7 @@ import pytest
 from gitfleet.api.bindings import Binding
 from gitfleet.api.conditions import Condition, Status
 from gitfleet.rollout import STUCK_AFTER, has_failed, is_diff_reported, is_ready
+from gitfleet.rollout.readiness import failures
 from tests.rollout.builders import NOW, available, bound, condition, unavailable
 
 PERIOD = timedelta(seconds=60)
@@ -70,11 +71,28 @@ def applying(age: float) -> Binding:
         (bound("a", condition("Overridden", Status.FALSE, "OverriddenFailed", age=0)), True, True),
         (bound("a", condition("WorkSynchronized", Status.FALSE, "WorkNotSynchronizedYet", age=9999)), False, False),
         (bound("a", condition("Applied", Status.UNKNOWN, "ApplyFailed")), False, False),
+        (bound("a", condition("Applied", Status.UNKNOWN, "ApplyInProgress", age=STUCK)), False, True),
+        (bound("a", condition("Applied", Status.UNKNOWN, "ApplyInProgress", age=STUCK)), True, False),
+        (bound("a", condition("Applied", Status.UNKNOWN, "ApplyInProgress", age=STUCK - 1)), False, False),
+        (bound("a", condition("Applied", Status.TRUE, "ApplyInProgress", age=STUCK)), False, False),
         (bound("a"), False, False),
     ],
 )
 def test_failed_or_still_in_progress(binding: Binding, trying: bool, failed: bool) -> None:
     assert has_failed(binding, NOW, trying=trying) == failed
+
+
+def test_failures_are_told_in_the_order_of_the_steps() -> None:
+    steps = ("Available", "Applied", "Overridden", "WorkSynchronized")
+    said = {step: condition(step, Status.FALSE, "Failed") for step in steps}
+    other = condition("RolloutStarted", Status.FALSE, "Failed")
+    assert failures(bound("a", other, *said.values())) == (
+        said["Overridden"],
+        said["WorkSynchronized"],
+        said["Applied"],
+        said["Available"],
+    )
+    assert failures(bound("a")) == ()
 
 
 @pytest.mark.parametrize(("generation", "reported"), [(1, True), (0, False)])

@@ -132,3 +132,4 @@ def test_each_rollout_starts_the_clock_anew() -> None:
     (after,) = plan_rollout(request([bound("a", earlier, available())], max_unavailable=1)).bindings
     reported = find_condition(after.conditions, "RolloutStarted", generation=2)
     assert reported is not None and reported.last_transition_time == NOW
+    assert after.conditions == (reported, available()), "what else was said stays"

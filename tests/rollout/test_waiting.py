@@ -111,6 +111,7 @@ def stays(name: str) -> FailedObject:
 
 GONE = bound("a", deleting=NOW)
 ARRIVED = bound("a", *true_up_to("Available"), available())
+ARRIVED_TOO = replace(ARRIVED, cluster="b")
 X = "has not deleted ConfigMap/web/x: x has a finalizer"
 
 
@@ -120,6 +121,9 @@ X = "has not deleted ConfigMap/web/x: x has a finalizer"
         (GONE, [failed("x")], f"a is giving up its resources and {X}"),
         (GONE, [failed("x"), failed("y"), failed("z")], f"a is giving up its resources and {X} (and 2 more)"),
         (GONE, [failed("x", "Applied")], "a is giving up its resources"),
+        (GONE, [stays("w")], ""),
+        (GONE, [stays("w"), failed("x")], f"a is giving up its resources and {X}"),
+        (ARRIVED, [stays("w")], ""),
         (ARRIVED, [failed("w", "Applied"), failed("x")], f"a {X}"),
         (ARRIVED, [failed("x", "Available")], ""),
     ],
@@ -129,6 +133,24 @@ def test_what_a_cluster_has_not_deleted_yet_is_waited_for(
 ) -> None:
     found = waiting_for(record(replace(binding, failed=tuple(objects))))
     assert found == ((f"web: {said}",) if said else ())
+
+
+@pytest.mark.parametrize(
+    ("awaits", "asks", "said"),
+    [
+        (None, (), ("web: a waits: why",)),
+        (PlacementKey("", "shop"), (), ()),
+        (None, ("why",), ()),
+        (PlacementKey("", "shop"), ("why",), ()),
+        (None, ("something else",), ("web: a waits: why",)),
+    ],
+)
+def test_what_another_placement_or_a_person_must_do_first_is_said_elsewhere(
+    awaits: PlacementKey | None, asks: tuple[str, ...], said: tuple[str, ...]
+) -> None:
+    held = (Held(cluster="a", kind=MoveKind.UPDATE, reason="why", awaits=awaits),)
+    plan = replace(plan_rollout(request([])), held=held, asks=asks)
+    assert waiting_for(record(bound("a", held_back()), ARRIVED_TOO), plan) == said
 
 
 def test_a_removal_that_is_held_says_why() -> None:
@@ -338,6 +360,7 @@ def test_a_cluster_that_still_gives_up_gets_no_second_binding_and_is_scheduled_a
         ((("zone", "a"),), (), False),
         ((("annotation:a/b", "a"), ("zone", "a")), (("annotation:a/b", "b"), ("zone", "a")), "annotations"),
         ((("annotation:a", "a"), ("property:c/d", "1"), ("z", "1")), (("z", "2"),), "annotations, labels, properties"),
+        ((("property:c:d", "1"),), (("property:c:d", "2"),), "properties"),
     ],
 )
 def test_what_overrides_look_at_makes_a_binding_stale(
