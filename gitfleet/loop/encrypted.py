@@ -66,7 +66,7 @@ class EncryptedSecrets:
             if content is None:
                 raise BadInput("is not there any more as it was encrypted")
             known[blob] = self.decryptor.values(content)
-        return with_values(manifest.body, _Lookup(known[blob].get(manifest.origin.document, {})))
+        return with_values(manifest.body, _Lookup(known[blob][manifest.origin.document]))
 
 
 class _Lookup:

@@ -10,6 +10,6 @@ class Decryptor(Protocol):
     """Decrypts whole files in memory: no plaintext is written anywhere."""
 
     def values(self, content: bytes) -> Mapping[int, Mapping[str, str]]:
-        """What each encrypted text stands for, where that is a text, by the index of its document in the file. BadInput
-        why a file cannot be decrypted, or was changed after it was encrypted, without any value; MissingPart where this
-        process lacks something."""
+        """What each encrypted text stands for, where that is a text, of every document by its index in the file.
+        BadInput why a file cannot be decrypted, or was changed after it was encrypted, without any value; MissingPart
+        where this process lacks something."""

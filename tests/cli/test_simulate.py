@@ -10,7 +10,9 @@ from pathlib import Path
 from gitfleet.cli import timeline_page
 from gitfleet.cli.progress import Lines, when_of
 from gitfleet.model.events import Event, EventType
-from tests.cli.conftest import Shell, git
+from tests import builders
+from tests.cli.conftest import Shell, commit, git
+from tests.sops_files import AgeKey, encrypted
 
 BAD_IMAGE = """\
 apiVersion: gitfleet.dev/v1alpha1
@@ -74,6 +76,19 @@ def test_the_whole_text(gitfleet: Shell, fleet: Path) -> None:
 
     assert (ended.code, ended.out, ended.err) == (0, GOLDEN, "nothing moves any more, at 5s\n")
     assert git(fleet, "for-each-ref") == refs
+
+
+def test_secrets_that_sops_encrypted_are_placed_without_a_key(gitfleet: Shell, fleet: Path) -> None:
+    """Several in one file, as `data` and as `stringData`: the clusters get values, and nobody had to decrypt any."""
+    data = {**builders.an_object("v1", "Secret", "a", namespace="web"), "data": {"a": "YQ==", "b": "Yg=="}}
+    text = encrypted(data, builders.secret("web", "b", {"a": "hunter2!", "b": ""}), to=AgeKey())
+    commit(fleet, {"resources/web/db.yaml": text})
+    ended = gitfleet("simulate", fleet)
+    assert (ended.code, ended.err) == (0, "nothing moves any more, at 5s\n")
+    wanted = GOLDEN
+    for cluster in ("eu-west-1", "us-east-1"):
+        wanted = wanted.replace(f"web: {cluster}: 4 objects", f"web: {cluster}: 6 objects")
+    assert ended.out == wanted
 
 
 def test_jsonl_and_json_hold_the_same_timeline(gitfleet: Shell, fleet: Path) -> None:
