@@ -3,8 +3,9 @@ stores/stores.go).
 
 The data key of a file is encrypted for each recipient by age. Each value is encrypted with it by AES-256-GCM, bound to
 the fields' names above it. The MAC is a SHA-512 of all values in the file's order, encrypted likewise and bound to
-`lastmodified`; so nobody without the data key can give an encrypted value another name or namespace. Neither another
-program nor a network is asked. The libraries are an extra, `gitfleet[sops]`.
+`lastmodified`. It has neither the names of fields nor where a value ends, so it notices a change of the values, not
+every change of the fields that stand in plain text. Neither another program nor a network is asked. The libraries are
+an extra, `gitfleet[sops]`.
 """
 
 from __future__ import annotations

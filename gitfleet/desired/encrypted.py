@@ -36,8 +36,8 @@ def encrypted_breaks(kind: GroupKind, body: JsonObject, origin: Origin) -> list[
         why = "names no age recipient, and gitfleet decrypts with age keys alone; add one with `sops updatekeys`"
     elif metadata.get("mac_only_encrypted"):
         why = (
-            "has mac_only_encrypted, so anyone could give the values another name and namespace; encrypt the file "
-            "without --mac-only-encrypted"
+            "has mac_only_encrypted, so its MAC notices no change of name or namespace; encrypt the file without "
+            "--mac-only-encrypted"
         )
     elif place := encrypted_outside(body):
         why = f"encrypts more than data and stringData ({dotted(place)}), which nothing can be selected by; {_ENCRYPT}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from gitfleet.adapters.sops import AgeDecryptor
 from gitfleet.errors import BadInput, MissingPart
@@ -129,6 +130,26 @@ def test_what_was_changed_after_it_was_encrypted_is_refused(keys: Path, old: str
     with pytest.raises(BadInput, match=r"MAC|cannot be decrypted") as refused:
         values(text.replace(old, new), keys)
     assert "c4nary" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "changed"),
+    [
+        (
+            {"name": "db", "namespace": "prod", "annotations": {"note": "dev"}},
+            {"name": "db", "annotations": {"note": "prod"}, "namespace": "dev"},
+        ),
+        ({"name": "db-team", "namespace": "a"}, {"name": "db-", "namespace": "teama"}),
+    ],
+)
+def test_the_mac_has_no_names_of_fields_and_no_ends_of_values(
+    sops: Path, keys: Path, written: dict[str, Any], changed: dict[str, Any]
+) -> None:
+    """A limit of the format (docs/secrets.md): the real sops does not notice these, either."""
+    text = encrypted({**SECRET, "metadata": written}, to=KEY, encrypted_regex=RULE)
+    moved = builders.to_yaml({**yaml.safe_load(text), "metadata": changed})
+    assert values(moved, keys) == {0: {"c4nary52", "admin"}}
+    assert "c4nary52" in ran(sops, "decrypt", "in.yaml", keys=keys, in_yaml=moved)
 
 
 @pytest.mark.parametrize(
