@@ -9,10 +9,11 @@ Source: invariant 2 (a fault takes nothing away from a cluster), decision D31.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from gitfleet.api.clusters import CLUSTER_GROUP
 from gitfleet.api.faults import Fault, Severity, errors_of, is_error
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
@@ -26,6 +27,7 @@ from gitfleet.desired.request import SYMLINK, DesiredRequest
 _SAYS_NOTHING_OF_OBJECTS: Final = ("approvals", "evictions", "runs")
 """Folders of files that no object is placed by."""
 _KIND: Final = re.compile(rb"""(?:^[ \t-]*+|[{,][ \t]*+)["']?kind["']?[ \t]*:""", re.MULTILINE)
+_GROUPS: Final = frozenset((PLACEMENT_GROUP, CLUSTER_GROUP))
 _DOCUMENTATION: Final = (".md", ".markdown", ".rst", ".adoc", ".html")
 
 
@@ -87,44 +89,77 @@ def _brought(read: CommitRead, faults: Sequence[Fault]) -> Iterator[Fault]:
 
 def _out_of_sight(read: CommitRead, faults: Sequence[Fault]) -> Iterator[Fault]:
     """Files of the commit that are not read, or say nothing any more, and may be what is to have what it takes away."""
-    request = read.request
-    held_for = {reason.error_in for hold in request.accepted.holds.values() for reason in hold.reasons}
+    request, changed = read.request, set(read.request.changed or ())
+    reasons = [reason for hold in request.accepted.holds.values() for reason in hold.reasons]
     # To ignore a file that is none of ours is what its error says to do.
-    wrong = {path for path in held_for if is_ours(path) or path not in request.files}.union(request.held)
-    for path in sorted(wrong | {path for path in request.before if _acts(read, path)}):
-        if path in request.files and not is_build_file(path) and _is_out_of_sight(read, path):
+    wrong = {one.error_in for one in reasons if is_ours(one.error_in) or one.error_in not in request.files}
+    wrong |= request.held.keys()
+    acted = {path for path in request.before if _acts(read, path)}
+    known = wrong | acted | {one.unread for one in reasons}
+    for path in sorted(known & request.files.keys()):
+        if not is_build_file(path) and _is_out_of_sight(read, path):
             yield Fault(path, 1, "", "", "is not read any more, or says nothing any more", Severity.WARNING)
-    blobs = {request.before[path].blob for path in request.before if path not in request.files and _acts(read, path)}
-    names = {one for path in (*request.before, *wrong) for one in _names(read, path, path in wrong)}
-    changed, built = set(request.changed or ()), _Built.of(read)
+    unread = _Unread.of(read, acted, wrong)
     is_corrected = not errors_of(request.accepted.faults) <= errors_of(faults)
-    for path in sorted(request.files if is_corrected else changed):
-        if path not in request.files or path in request.before or not _is_out_of_sight(read, path):
-            continue
-        if path in read.readings:
-            is_meant, why = path in changed, "is only placed on clusters, as all in resources/ is"
+    paths = changed.union(filter(_is_misnamed, request.files) if is_corrected else ()) - known - unread.sources
+    for path in sorted(paths & request.files.keys()):
+        if path not in read.readings:
+            why = "is not read (its name or an ignore rule hides it)" if unread.may_hold(path) else ""
+        elif path in request.before or not _is_out_of_sight(read, path):
+            why = ""
+        elif is_payload_path(path):
+            why = "is only placed on clusters, as all in resources/ is"
         else:
-            is_meant = path in changed and (request.files[path].blob in blobs or _may_say(read, path, built, names))
-            is_meant = is_meant or (_is_misnamed(path) and _may_say(read, path, built, names))
-            why = "is not read (its name or an ignore rule hides it)"
-        if is_meant and path not in built.sources:
+            why = "says nothing, since all of it is a comment" if b"kind" in unread.text(path) else ""
+        if why:
             yield Fault(path, 1, "", "", why, Severity.WARNING)
 
 
-@dataclass(frozen=True, slots=True)
-class _Built:
-    """What kustomizations and charts are made of, and their folders: what else lies there is nobody's mistake here."""
+@dataclass(slots=True)
+class _Unread:
+    """Files that nothing reads: not the `sources` of kustomizations and charts, nor, but for those that were read, what
+    else lies in their `folders`. `blobs` are of files that are gone, `names` of what had an error or never was in
+    force."""
 
+    read: CommitRead
     sources: frozenset[str]
     folders: frozenset[str]
+    blobs: frozenset[str]
+    names: frozenset[str]
+    left: int = 1000
+    """So many texts are looked into: a commit may bring any number of files."""
 
     @classmethod
-    def of(cls, read: CommitRead) -> _Built:
-        found = read.request.built
-        return cls(frozenset(source for one in found.values() for source in one.sources), frozenset(found))
+    def of(cls, read: CommitRead, acted: Iterable[str], wrong: Collection[str]) -> _Unread:
+        request = read.request
+        return cls(
+            read=read,
+            sources=frozenset(source for one in request.built.values() for source in one.sources),
+            folders=frozenset(request.built),
+            blobs=frozenset(request.before[path].blob for path in acted if path not in request.files),
+            names=frozenset(one for path in (*request.before, *wrong) for one in _names(read, path, path in wrong)),
+        )
 
-    def has(self, path: str) -> bool:
-        """Whether a path lies in a folder that is built, or of a chart that is."""
+    def may_hold(self, path: str) -> bool:
+        """Whether a file holds an object, by its text, where it is one of ours, one of the names, or, in YAML anywhere,
+        one of our kinds; a page of documentation does not."""
+        request = self.read.request
+        source, is_one_of_ours = request.files[path], is_ours(path) and (path in request.before or not self._has(path))
+        if source.blob in self.blobs:
+            return True
+        is_page = source.mode >= SYMLINK or path.lower().endswith(_DOCUMENTATION)
+        if is_page or not (is_one_of_ours or self.names or is_manifest_path(path)):
+            return False
+        text = self.text(path)
+        named = self.names | _GROUPS if is_manifest_path(path) else self.names
+        return _KIND.search(text) is not None and (is_one_of_ours or any(name.encode() in text for name in named))
+
+    def text(self, path: str) -> bytes:
+        """The text of a file, empty where it is too large or too many have been read."""
+        self.left -= 1
+        return self.read.request.contents(self.read.request.files[path].blob) if self.left >= 0 else b""
+
+    def _has(self, path: str) -> bool:
         return any(folder in self.folders or folder in self.sources for folder in folders_of(path))
 
 
@@ -145,16 +180,6 @@ def _names(read: CommitRead, path: str, was_wrong: bool) -> Iterator[str]:
     """The names of what had an error in a file or was not in force yet."""
     yield from (one.identity[3] for one in read.recovery.held_for(path))
     yield from (one[3] for one in read.recovery.named_in(path) if was_wrong or read.is_unknown(one))
-
-
-def _may_say(read: CommitRead, path: str, built: _Built, names: Collection[str]) -> bool:
-    """Whether a file that is not read may hold an object, by its text, where it is one of ours, or one of these names;
-    a page of documentation does not."""
-    source = read.request.files[path]
-    if source.mode >= SYMLINK or path.lower().endswith(_DOCUMENTATION):
-        return False
-    text, is_one_of_ours = read.request.contents(source.blob), is_ours(path) and not built.has(path)
-    return _KIND.search(text) is not None and (is_one_of_ours or any(name.encode() in text for name in names))
 
 
 def _is_only_placed(reading: FileReading) -> bool:

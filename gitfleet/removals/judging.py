@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gitfleet.api.conditions import Status
-from gitfleet.api.faults import errors_of
+from gitfleet.api.faults import Fault, errors_of
 from gitfleet.api.holds import Hold, HoldReason, Removal, RemovalKind
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures
@@ -79,8 +79,7 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
     known = {removal.id for finding in found for removal in finding.removals}
     rest = [removal for removal, cells in asked.new.items() if cells and removal.id not in known]
     rest = [one for one in rest if one.kind is not RemovalKind.STRATEGY and not causes.is_pinned(one)]
-    is_corrected = not errors_of(request.before.faults) <= errors_of(request.desired.faults)
-    found += unclear(request.desired.unclear, rest, () if is_corrected else request.before.faults)
+    found += unclear(request.desired.unclear, rest, _known(request))
     found += changed_meanwhile(request.ended, rest, request.before.observed_commit)
     return tuple(_held_back(group, causes) for group in _joined(found))
 
@@ -93,6 +92,16 @@ def _is_new(removal: Removal, causes: Causes, request: JudgeRequest) -> bool:
     edited = old is None or new is None or old.placement.selectors != new.placement.selectors
     lost = causes.is_written(removal) and causes.selectors_of(removal) != ()
     return edited or lost or causes.vanished(removal) is not None
+
+
+def _known(request: JudgeRequest) -> Sequence[Fault]:
+    """What was unclear before this commit; nothing where one error is corrected, since what that kept back takes effect
+    now."""
+    before = request.before
+    if not errors_of(before.faults) <= errors_of(request.desired.faults):
+        return ()
+    waited = {reason.unread for hold in before.holds.values() for reason in hold.reasons}
+    return (*before.faults, *(place for place in request.desired.unclear if place.path in waited))
 
 
 def _is_replaced(removal: Removal, causes: Causes, losses: Losses) -> bool:

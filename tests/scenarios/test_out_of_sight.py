@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from json import dumps
 from typing import Any
 
@@ -207,3 +208,69 @@ def test_where_one_error_of_two_is_corrected_a_cluster_waits_for_the_other() -> 
     state = world.state()
     assert (state.holds, state.faults) == ({}, ())
     assert [b.cluster for b in state.placements[PlacementKey("", "store")].bindings] == ["c1", "c3"]
+
+
+COMMENTED = commented(to_yaml(placing("store", "n2", "n3")))
+AGAIN: dict[str, tuple[str, str, str]] = {
+    "the payload": ("resources/store.yaml", BOTH, to_yaml(placing("store", "n2", "n3", "n4"))),
+    "an old version": ("placements/store.yaml.bak", BOTH, to_yaml(placing("store", "n2", "n3", "n4"))),
+    "commented out": (at("store"), COMMENTED, commented(to_yaml(placing("store", "n2", "n3", "n4")))),
+    "a folder of nobody": ("teams/.store.yaml", BOTH, to_yaml(placing("store", "n2", "n3", "n4"))),
+}
+
+
+@pytest.mark.parametrize(("path", "first", "second"), AGAIN.values(), ids=AGAIN)
+def test_what_goes_later_to_a_file_that_is_out_of_sight_stays(path: str, first: str, second: str) -> None:
+    """web is renamed to store, which nothing reads; then pay's selector moves there as well."""
+    world = placed(placing("web", "n2", "n3"), placing("pay", "n1", "n4"))
+    with world.nothing_deleted():
+        world.write({at("web"): None, path: f"# 1\n{first}"})
+        world.settle()
+        assert HoldRule.UNCLEAR_COMMIT in held_rules(world)
+        world.write({"docs/a.md": "text"})
+        world.settle()
+        world.write({at("pay"): to_yaml(placing("pay", "n1")), path: second})
+        world.settle()
+        world.write({path: None, at("store"): to_yaml(placing("store", "n2", "n3", "n4"))})
+        world.settle()
+    assert world.state().holds == {}
+
+
+def test_an_object_that_moves_into_a_file_which_an_ignore_rule_hides_stays() -> None:
+    world = placed(placing("web", "web"), more=(builders.deployment("web", "db"),))
+    with world.nothing_deleted():
+        world.write({APP: f"{APP_TEXT}---\n{DB_TEXT}", DB: None, ".gitfleetignore": "deployment-app.*\n"})
+        world.settle()
+        world.write({".gitfleetignore": None})
+        world.settle()
+    assert world.state().holds == {}
+
+
+def test_texts_of_other_folders_are_not_read() -> None:
+    world, read = fleet(), list[str]()
+    world.write({at("web"): WEB, **{f"src/{number}.py": f"kind: {number}" for number in range(40)}})
+    contents = world.repo.read_blobs
+
+    def noted(oids: Iterable[str], *, limit: int) -> Mapping[str, bytes]:
+        read.extend(wanted := list(oids))
+        return contents(wanted, limit=limit)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(world.repo, "read_blobs", noted)
+        world.settle()
+    assert len(set(read)) < 20
+
+
+@pytest.mark.parametrize("path", ["placements/store.yaml.txt", "resources/store.yaml", at("store")])
+def test_what_a_file_out_of_sight_is_to_have_stays_when_its_placement_goes_later(path: str) -> None:
+    world = placed(placing("web", "n2", "n3"), placing("pay", "n4"))
+    with world.nothing_deleted():
+        world.write({at("web"): WEB, path: commented(STORE) if path == at("store") else STORE})
+        world.settle()
+        world.write({"docs/a.md": "text"})
+        world.settle()
+        world.write({at("web"): None})
+        world.settle()
+        world.write({path: None, at("store"): BOTH})
+        world.settle()
+    assert {key.name for key in world.state().placements} == {"pay", "store"}
