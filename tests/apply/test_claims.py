@@ -137,6 +137,20 @@ def test_who_has_an_object_that_two_placements_want(
     assert [one.reason if isinstance(one, Update) else one for one in found] == [theirs, mine]
 
 
+def test_whoever_has_an_object_that_two_want_keeps_it() -> None:
+    inventory = {CM.key: owned(CM, THERE, WEB)}
+    found = plan(work(CM), work(CM, placement=OTHER), live={CM.key: THERE}, inventory=inventory)
+    assert [(one.placement, type(one)) for one in found] == [(OTHER, Refuse), (WEB, Keep)]
+
+
+def test_an_object_is_seen_in_the_version_that_is_asked_for() -> None:
+    newer = replace(CM.key, version="v2")
+    request = ApplyRequest(cluster="c1", live={CM.key: None, newer: THERE})
+    claims = index_claims(request, Failures(), Successors({}))
+    assert (claims.live(CM.key), claims.live(newer)) == (None, THERE)
+    assert claims.live(replace(CM.key, version="v3")) is THERE
+
+
 @pytest.mark.parametrize(
     ("digest", "request_", "mine"),
     [

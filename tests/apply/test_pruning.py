@@ -10,12 +10,13 @@ import pytest
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import OverrideKey
+from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import ApplyRequest, plan_apply
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, PropagationPolicy, Release
-from gitfleet.model.state import PlacementRecord
+from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, PropagationPolicy, Release, Update
+from gitfleet.model.state import MisreadObjects, PlacementRecord
 from gitfleet.model.successors import Successors
 from gitfleet.model.works import Work
 from tests.apply.model_cluster import config_map, manifest, namespace
@@ -251,6 +252,10 @@ def test_a_namespace_leaves_the_inventory_with_what_is_protected_in_it_and_no_la
     found = {o.key: o for o in plan(live={m.key: there[m.key] for m in seen}, inventory=entries, **LEAVES)}
     for key, expected in zip((NS.key, PVC.key), said, strict=True):
         operation = found[key]
+        if isinstance(operation, Keep):
+            unseen = "was not observed" in expected
+            why = (None, KeepCode.NOT_OBSERVED) if unseen else (there[key], KeepCode.NAMESPACE_IN_USE)
+            assert (operation.live, operation.code) == why
         text = (
             type(operation).__name__
             if isinstance(operation, Delete)
@@ -278,6 +283,11 @@ def test_what_is_protected_is_let_go_of_where_its_namespace_is_wanted() -> None:
     assert [type(operation) for operation in found] == [Keep, Release]
 
 
+def without_any(record: PlacementRecord) -> PlacementRecord:
+    """The placement, of which nothing was applied anywhere."""
+    return replace(record, bindings=tuple(replace(one, applied_snapshot=None) for one in record.bindings))
+
+
 HAVE_IT = placed(OTHER, ("c1",), CM)
 ELSEWHERE = replace(HAVE_IT, bindings=())
 DROPS = {CM.key.identity: OverrideKey("ns", "drop")}
@@ -299,6 +309,7 @@ STAYS = "stays until ClusterResourcePlacement other, which selects it, has it he
             ),
         ),
         ([placed(WEB, ("c2",), CM)], (), {}, deleted("leaves the cluster")),
+        ([without_any(placed(WEB, ("c2",), CM))], (), {}, deleted("leaves the cluster")),
     ],
 )  # fmt: skip
 def test_what_a_placement_gives_up_stays_for_another_one(
@@ -307,6 +318,44 @@ def test_what_a_placement_gives_up_stays_for_another_one(
     request = ApplyRequest(cluster="c1", works=works, live={CM.key: THERE}, inventory={CM.key: ENTRY}, **LEAVES)
     successors = Successors({record.placement.key: record for record in records})
     assert plan_apply(replace(request, **request_), Failures(), successors) == (operation,)
+
+
+THIRD = PlacementKey("", "third")
+WANTS = replace(placed(THIRD, ("c1",), CM), conditions=())
+
+
+@pytest.mark.parametrize(
+    ("other", "stays"),
+    [({}, False), ({"type": "ReportDiff"}, True)],
+)
+def test_what_another_one_applies_here_already_stays_for_no_third_one(other: dict[str, Any], stays: bool) -> None:
+    request = ApplyRequest(
+        cluster="c1", works=(work(CM, placement=OTHER, **other),), live={CM.key: THERE},
+        inventory={CM.key: ENTRY}, known_namespaces=("ns",), **LEAVES,
+    )  # fmt: skip
+    found = plan_apply(request, Failures(), Successors({THIRD: WANTS}))
+    waits = kept(KeepCode.KEPT_FOR_SUCCESSOR, STAYS.replace("other", "third"), THERE)
+    assert [one for one in found if one.placement == WEB] == ([waits] if stays else [])
+    assert [type(one) for one in found if one.placement == OTHER] == [Keep if stays else Update]
+
+
+def test_an_error_that_concerns_another_object_is_not_what_it_stays_for() -> None:
+    request = ApplyRequest(cluster="c1", live={CM.key: THERE}, inventory={CM.key: ENTRY}, **LEAVES)
+    misread = {OTHER: MisreadObjects("placements/other.yaml", frozenset({OTHER_CM}))}
+    successors = Successors({OTHER: HAVE_IT}, misread=misread)
+    assert plan_apply(request, Failures(), successors) == (kept(KeepCode.KEPT_FOR_SUCCESSOR, STAYS, THERE),)
+
+
+@pytest.mark.parametrize(("error", "stays"), [(None, True), ("no such path", False)])
+def test_a_namespace_stays_for_all_that_is_compared_in_it(error: str | None, stays: bool) -> None:
+    ns, elsewhere = namespace(), config_map("a", namespace="elsewhere")
+    seen = live(ns, manager="gitfleet")
+    there = {ns.key: seen, CM.key: None, elsewhere.key: None}
+    reports = work(elsewhere, CM, placement=OTHER, error=error, type="ReportDiff")
+    found = plan(reports, live=there, inventory={ns.key: owned(ns, seen)}, **LEAVES)
+    (of_web,) = [one for one in found if one.placement == WEB]
+    why = f"{ns.key} stays while ClusterResourcePlacement other has objects in it on this cluster"
+    assert (of_web.reason == why) is stays and isinstance(of_web, Keep if stays else Delete)
 
 
 @pytest.mark.parametrize(("records", "stays"), [([HAVE_IT], True), ([], False)])

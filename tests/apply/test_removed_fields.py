@@ -363,3 +363,12 @@ def test_the_fields_are_taken_from_the_others_in_that_version_and_only_where_it_
         {"manager": OWN, "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": gone}
     ]
     assert taken_over(body(entry(OWN, {"f:data": LEAF}, "Apply")), gone) is None
+
+
+def test_what_gitfleet_and_kubectl_applied_before_both_go() -> None:
+    """Whoever replaced the object may have applied it with kubectl."""
+    applied = json.dumps({"apiVersion": "v1", "data": {"b": "1"}})
+    there = body(annotations={LAST_APPLIED: applied}, data={"a": "1", "b": "1", "c": "1"})
+    wanted, before = {"apiVersion": "v1", "data": {"c": "1"}}, {"apiVersion": "v1", "data": {"a": "1", "c": "1"}}
+    found = removed_fields(wanted, there, before, is_taken_over=True)
+    assert found["f:data"] == {"f:a": LEAF, "f:b": LEAF}

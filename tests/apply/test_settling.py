@@ -54,6 +54,16 @@ def test_a_deletion_takes_the_entry_of_that_very_object_alone(
     assert (after is before) == stays
 
 
+def test_what_protects_an_object_is_recorded_as_it_is_applied() -> None:
+    metadata = {**CM.body["metadata"], "annotations": {"helm.sh/resource-policy": "keep"}}
+    for body, by in ((CM.body, None), ({**CM.body, "metadata": metadata}, "helm.sh/resource-policy: keep")):
+        made = Create(
+            cluster="c1", placement=WEB, manifest=replace(CM, body=body), wave=1, reason="", needs=(), force=True
+        )
+        after = settle_inventory({}, [Outcome(operation=made, ok=True, code=OutcomeCode.APPLIED, live=THERE)], [made])
+        assert after[CM.key].protected_by == by
+
+
 @pytest.mark.parametrize(("operation", "stays"), [(release(), False), (release(OTHER), True)])
 def test_a_release_takes_the_entry_of_its_own_placement_alone(operation: Release, stays: bool) -> None:
     before = {CM.key: ENTRY}

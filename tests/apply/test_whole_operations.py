@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.bindings import FieldWriter
 from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import plan_apply
 from gitfleet.apply.requests import ApplyRequest
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Keep, KeepCode, Operation, Refuse, RefuseCode, Update
-from tests.apply.model_cluster import config_map
+from tests.apply.model_cluster import config_map, manifest
 from tests.apply.test_plan_apply import OTHER, WEB, live, only, owned, plan, work
 
 CM = config_map("cm", a="1")
@@ -220,6 +223,55 @@ def test_one_manifest(
 ) -> None:
     inventory = {CM.key: entry} if entry else {}
     assert only(work(CM, **strategy), live={CM.key: there}, inventory=inventory) == operation
+
+
+@pytest.mark.parametrize(
+    ("owner", "why"),
+    [(WEB, "drifted: /data/a is 9 and should be 1"), (OTHER, "is handed over by ClusterResourcePlacement other")],
+)
+def test_what_was_applied_before_and_is_wanted_no_more_goes_with_drift_and_as_it_is_handed_over(
+    owner: PlacementKey, why: str
+) -> None:
+    there = live(config_map("cm", a="9", b="2"))
+    entry = replace(ENTRY, placement=owner)
+    asked: dict[str, Any] = {"live": {CM.key: there}, "inventory": {CM.key: entry}}
+    before = {entry: config_map("cm", a="1", b="2")}
+    found = only(work(CM), applied=before.get, removing={OTHER: DeletePropagation.DELETE}, **asked)
+    assert found == updated(f"ConfigMap/ns/cm {why}", there, removes={"f:data": {"f:b": {}}})
+
+
+def deployment(web: str, log: str) -> dict[str, Any]:
+    """Two containers."""
+    containers = [{"name": "web", "image": web}, {"name": "log", "image": log}]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "x", "namespace": "ns"},
+        "spec": {"template": {"spec": {"containers": containers}}},
+    }
+
+
+def wrote(manager: str, container: str) -> dict[str, Any]:
+    """A manager that owns the image of a container."""
+    image: dict[str, Any] = {"f:containers": {f'k:{{"name":"{container}"}}': {"f:image": {}}}}
+    fields = {"f:spec": {"f:template": {"f:spec": image}}}
+    return {"manager": manager, "operation": "Update", "apiVersion": "apps/v1", "time": "t", "fieldsV1": fields}
+
+
+def test_who_wrote_what_drifted_is_said_of_the_first_and_listed_of_all() -> None:
+    wanted = manifest(deployment("web:1", "log:1"))
+    before = live(wanted)
+    managed = [wrote("kubectl", "web"), wrote("helm", "log")]
+    metadata = {**before.body["metadata"], "managedFields": managed}
+    there = LiveObject(wanted.key, {**deployment("web:2", "log:2"), "metadata": metadata})
+    place = "/spec/template/spec/containers"
+    writers = (FieldWriter(f"{place}/0/image", "kubectl", "t"), FieldWriter(f"{place}/1/image", "helm", "t"))
+    said = f"{place}/0/image is web:2 and should be web:1, written by kubectl (and 1 more)"
+    asked: dict[str, Any] = {"live": {wanted.key: there}, "inventory": {wanted.key: owned(wanted, before)}}
+    for strategy, kind, why in (({}, Update, "drifted"), (CAREFUL, Refuse, "drifted"), (REPORT, Keep, "differs")):
+        found = only(work(wanted, **strategy), **asked)
+        assert isinstance(found, kind) and isinstance(found, Update | Refuse | Keep)
+        assert (found.reason, found.writers) == (f"Deployment/ns/x {why}: {said}", writers)
 
 
 @pytest.mark.parametrize("policy", ["Always", "IfNoDiff"])

@@ -1,0 +1,45 @@
+"""Which annotations and labels say that an object is never deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitfleet.apply.protection import protected_by
+
+HELM, FLUX = "helm.sh/resource-policy", "kustomize.toolkit.fluxcd.io/prune"
+ARGO, OWN = "argocd.argoproj.io/sync-options", "gitfleet.dev/prune"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "said"),
+    [
+        (None, None),
+        ({}, None),
+        ({"annotations": None, "labels": None}, None),
+        ({"annotations": {OWN: "false"}}, f"{OWN}: false"),
+        ({"annotations": {OWN: " True "}}, None),
+        ({"annotations": {OWN: "flase"}}, f"{OWN}: flase"),
+        ({"annotations": {OWN: False}}, f"{OWN}: False"),
+        ({"labels": {OWN: "false"}}, f"{OWN}: false"),
+        ({"annotations": {HELM: "keep"}}, f"{HELM}: keep"),
+        ({"annotations": {HELM: " KEEP "}}, f"{HELM}:  KEEP "),
+        ({"annotations": {HELM: "delete"}}, None),
+        ({"annotations": {HELM: "disabled"}}, None),
+        ({"annotations": {FLUX: "disabled"}}, f"{FLUX}: disabled"),
+        ({"labels": {FLUX: "disabled"}}, f"{FLUX}: disabled"),
+        ({"annotations": {FLUX: "keep"}}, None),
+        ({"annotations": {ARGO: "Validate=false, Prune=false"}}, f"{ARGO}: Validate=false, Prune=false"),
+        ({"annotations": {ARGO: "Delete=confirm,Replace=true"}}, f"{ARGO}: Delete=confirm,Replace=true"),
+        ({"annotations": {ARGO: "Prune=true,Delete=true"}}, None),
+        ({"annotations": {ARGO: "Prune=false Delete=true"}}, None),
+        ({"annotations": {"a/b": "keep", OWN: "true", FLUX: "disabled"}}, f"{FLUX}: disabled"),
+        ({"annotations": {"a/b": "keep,disabled,prune=false"}}, None),
+        ({"annotations": {OWN: "true"}, "labels": {OWN: "false"}}, f"{OWN}: false"),
+        ({"finalizers": {OWN: "false"}}, None),
+    ],
+)
+def test_what_says_that_an_object_stays(metadata: Any, said: str | None) -> None:
+    assert protected_by({"kind": "ConfigMap", "metadata": metadata}) == said
+    assert protected_by({}) is None
