@@ -23,19 +23,21 @@ _STARTS: Final = (ENCRYPTED_START, b64encode(ENCRYPTED_START.encode()).decode())
 def as_encrypted(manifest_body: JsonObject, live_body: JsonObject) -> tuple[JsonObject, JsonObject]:
     """What to compare: the manifest as a server would store it, and the live object with the encrypted texts in place
     of the values that gitfleet applied, and others in place of other values. The very same two where SOPS encrypted
-    nothing."""
+    nothing. What stands for a live object nobody asked for is a manifest: no server keeps SOPS' metadata."""
     if not is_sops_encrypted(manifest_body):
         return manifest_body, live_body
-    wanted = {part: value for part, value in as_stored(manifest_body).items() if part != METADATA}
+    wanted = _without_metadata(manifest_body)
+    if is_sops_encrypted(live_body):
+        return wanted, _without_metadata(live_body)
     texts, values = _mapping(wanted.get("data")), _mapping(live_body.get("data"))
     owned = child_fields(owned_fields(live_body), "data") or {}
     encrypted = {key: text for key, text in texts.items() if isinstance(text, str) and text.startswith(_STARTS)}
-    there = {
-        key: encrypted[key] if f"f:{key}" in owned or value == encrypted[key] else MASK
-        for key, value in values.items()
-        if key in encrypted
-    }
+    there = {key: encrypted[key] if f"f:{key}" in owned else MASK for key, value in values.items() if key in encrypted}
     return wanted, {**live_body, "data": {**values, **there}} if there else live_body
+
+
+def _without_metadata(body: JsonObject) -> JsonObject:
+    return {part: value for part, value in as_stored(body).items() if part != METADATA}
 
 
 def _mapping(value: JsonValue) -> JsonObject:

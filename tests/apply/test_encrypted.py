@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.apply import as_recorded, find_differences
 from gitfleet.apply.encrypted import as_encrypted
+from gitfleet.apply.shapes import shape_digest
+from tests import builders
+from tests.apply import model_cluster
+from tests.apply.test_plan_apply import WEB, work
 
 TEXT = "ENC[AES256_GCM,data:YQ==,iv:YQ==,tag:YQ==,type:str]"
 STORED = b64encode(TEXT.encode()).decode()
@@ -33,7 +39,7 @@ def there(data: Any, *applied: str, manager: str = "gitfleet") -> dict[str, Any]
         ({"stringData": {"a": TEXT}}, there({"a": "plain"}, "a"), {"a": STORED}, {"a": STORED}),
         ({"data": {"a": TEXT}}, there({"a": "plain"}), {"a": TEXT}, {"a": "***"}),
         ({"data": {"a": TEXT}}, there({"a": "plain"}, "a", manager="kubectl"), {"a": TEXT}, {"a": "***"}),
-        ({"data": {"a": TEXT}}, there({"a": TEXT}), {"a": TEXT}, {"a": TEXT}),
+        ({"data": {"a": TEXT}}, there({"a": TEXT}), {"a": TEXT}, {"a": "***"}),
         (
             {"data": {"a": TEXT, "b": "Yg==", "c": TEXT, "d": 1}},
             there({"a": "plain", "b": "eA==", "d": "x", "e": "eA=="}, "a", "b", "e"),
@@ -62,3 +68,40 @@ def test_where_sops_encrypted_nothing_both_are_the_very_same() -> None:
     plain, live = {"apiVersion": "v1", "kind": "Secret", "stringData": {"a": "b"}}, there({"a": "Yg=="}, "a")
     wanted, compared = as_encrypted(plain, live)
     assert wanted is plain and compared is live
+
+
+OTHER = TEXT.replace("YQ==", "Yg==")
+
+
+def secret(**parts: Any) -> dict[str, Any]:
+    body = builders.an_object("v1", "Secret", "db", namespace="web")
+    return {**body, **parts, "sops": {"mac": "m", "age": [{"enc": "x"}]}}
+
+
+IN_DATA, IN_STRING_DATA = secret(data={"a": TEXT}), secret(stringData={"a": TEXT})
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize(("wanted", "raw"), [(IN_DATA, TEXT), (IN_STRING_DATA, STORED)])
+def test_an_encrypted_text_that_somebody_applied_as_it_stands_differs(
+    wanted: dict[str, Any], raw: str, full: bool
+) -> None:
+    by_hand, ours = there({"a": raw}, "a", manager="kubectl"), there({"a": "aHVudGVyMiE="}, "a")
+    assert find_differences(wanted, by_hand, full=full) == (("/data/a", "(redacted)", "(redacted)"),)
+    assert find_differences(wanted, ours, full=full) == ()
+    assert shape_digest(wanted, by_hand) != shape_digest(wanted, ours)
+
+
+@pytest.mark.parametrize("body", [IN_DATA, IN_STRING_DATA])
+def test_what_was_recorded_is_what_its_manifest_says(body: dict[str, Any]) -> None:
+    """A cluster that nobody asked is as gitfleet left it; another version of the file differs from it."""
+    one = model_cluster.manifest(body)
+    entry = InventoryEntry(key=one.key, placement=WEB, uid="u", applied_digest=one.digest)
+    observed, inventory = as_recorded("c1", {one.key: entry}, [work(one)])
+    live = observed.live[one.key]
+    assert live is not None
+    assert find_differences(body, live.body, full=True) == ()
+    assert inventory[one.key].shape_digest == shape_digest(body, live.body)
+    field = "data" if "data" in body else "stringData"
+    changed = {**body, field: {"a": OTHER}}
+    assert find_differences(changed, live.body) == (("/data/a", "(redacted)", "(redacted)"),)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from gitfleet.adapters.sops import AgeDecryptor
 from gitfleet.api.objects import key_of
@@ -292,6 +293,27 @@ def test_one_that_was_there_before_is_taken_over_only_where_that_is_wanted(keys:
         world.commit(builders.namespace("web"), builders.placement("web", "web", strategy=applied))
         world.settle()
         assert password(world) == value, mode
+
+
+@pytest.mark.parametrize(
+    ("mode", "says"), [({"type": "ReportDiff"}, "diffed"), ({"whenToTakeOver": "IfNoDiff"}, "failed")]
+)
+def test_one_that_somebody_applied_without_decrypting_it_differs(keys: Path, mode: dict[str, str], says: str) -> None:
+    """`kubectl apply` of the file as it stands in the repo, a common mistake."""
+    text = encrypted(secret(), to=KEY)
+    raw = yaml.safe_load(text)
+    del raw["sops"]
+    world = World(rules=(QUICK,), decryptor=AgeDecryptor(keys))
+    world.commit(*members("c1"))
+    world.settle()
+    for body in (builders.namespace("web"), raw):
+        world.fleet.cluster("c1").apply_by_hand(body)
+    world.write({PATH: text})
+    applied = {**builders.rolling_update(maxUnavailable="100%"), "applyStrategy": mode}
+    world.commit(builders.namespace("web"), builders.placement("web", "web", strategy=applied))
+    world.settle()
+    assert str(password(world)).startswith("ENC[")
+    assert [one.key.kind for one in getattr(world.bindings("web")["c1"], says)] == ["Secret"]
 
 
 @pytest.mark.parametrize("fails_from", [1, 2])
