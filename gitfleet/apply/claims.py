@@ -79,6 +79,13 @@ class Claims:
         lost = identity in request.given_up.get(placement, ()) or identity in request.held.get(placement, ())
         return lost or placement in request.going
 
+    def stays_for_now(self, identity: Identity) -> bool:
+        """Whether what stays on the cluster may be deleted later without anybody asking for it again: its removal, or
+        the cluster's, waits for an answer or a rollout, or it waits for who takes it over."""
+        request, holder = self.request, self.staying[identity]
+        waits = request.may_leave or holder in request.holds or self.gives_up(holder, identity)
+        return waits or identity in self.kept
+
     def yields_to(self, placement: PlacementKey, manifest: Manifest, holder: PlacementKey) -> bool:
         """Whether the placement that has an object lets go of it for another one that wants it here: it is to lose the
         object, and the other one changes nothing in it, so that neither waits for the rollout of the other; or its

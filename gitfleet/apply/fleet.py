@@ -93,6 +93,7 @@ def plan_fleet(
             removing=removing.get(name, {}),
             inventory=owned,
             leaving=state.clusters[name].deleting is not None,
+            may_leave=bool(successors.holding(name)),
             going=going,
             outdated=frozenset(w.placement for w in placed if newest.get(w.placement, w.snapshot) != w.snapshot),
             given_up={w.placement: given_up[w.placement] for w in placed if w.placement in given_up},

@@ -6,6 +6,7 @@ from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.apply.claims import Claims, index_claims
 from gitfleet.apply.comparisons import WorkInPlace
+from gitfleet.apply.contents import Contents
 from gitfleet.apply.manifests import left_alone, operation_for
 from gitfleet.apply.pruning import keep_entry, prune
 from gitfleet.apply.requests import ApplyRequest
@@ -42,11 +43,14 @@ def plan_apply(
             in_place[placement] = before
     known.clear()
     known.update(in_place)
-    for entry in request.inventory.values():
-        if entry.key.identity in claims.wanted.get(entry.placement, ()):
-            continue  # the work has an operation for the object itself
+    # Of the others the work has an operation for the object itself.
+    left = [e for e in request.inventory.values() if e.key.identity not in claims.wanted.get(e.placement, ())]
+    contents = Contents.of(claims) if left else Contents()
+    for entry in left:
         kept = keep_entry(entry, claims, KeepCode.INTERNAL_ERROR, f"{entry.key} stays: it cannot be judged")
-        operation = contained.contain(Subject.of_object(entry.key, request.cluster), kept, prune, entry, claims)
+        operation = contained.contain(
+            Subject.of_object(entry.key, request.cluster), kept, prune, entry, claims, contents
+        )
         if operation is not None:
             operations.append(operation)
     return tuple(sorted(operations, key=_order))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Final
 
-from gitfleet.api.definitions import CRD, definition_of
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import GroupKind, Identity
-from gitfleet.apply.claims import NAMESPACE_KIND, Claims, is_terminating
+from gitfleet.api.objects import GroupKind
+from gitfleet.apply.claims import Claims, is_terminating
+from gitfleet.apply.contents import Contents
 from gitfleet.apply.ledgers import has_managers, is_applied_by_gitfleet
 from gitfleet.apply.protection import protected_by
 from gitfleet.formats.kinds import wave_of
@@ -23,8 +22,15 @@ _LONGEST_NAME: Final = 100
 """Characters of a finalizer's name: what a cluster says is cut."""
 
 
-def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
+def prune(entry: InventoryEntry, claims: Claims, contents: Contents) -> Operation | None:
     """One operation for one entry; None when a work has one for the object itself."""
+    identity = entry.key.identity
+    if identity not in contents.verdicts:
+        contents.verdicts[identity] = _prune(entry, claims, contents)
+    return contents.verdicts[identity]
+
+
+def _prune(entry: InventoryEntry, claims: Claims, contents: Contents) -> Operation | None:
     stays = claims.kept.get(entry.key.identity)
     if stays is None and entry.key.identity in claims.staying:
         return _hold(entry, claims)
@@ -53,34 +59,40 @@ def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
         return keep_entry(entry, claims, KeepCode.TERMINATING, why, live)
     if stays is not None:
         return keep_entry(entry, claims, KeepCode.KEPT_FOR_SUCCESSOR, f"{entry.key} stays{stays}", live)
-    takes = _takes(entry, claims)
-    user = min((p for one, p in claims.staying.items() if takes(one)), default=None) if takes is not None else None
+    user = contents.user(entry)
     if user is not None:
         why = f"{entry.key} stays while {user.kind} {user} has objects in it on this cluster"
         return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
-    contents = [e for i, e in claims.entries.items() if takes(i)] if takes is not None else ()
-    return _protected(entry, live, claims) or _protecting(entry, live, contents, claims) or _delete(entry, live, claims)
+    return (
+        _protected(entry, live, claims, contents)
+        or _protecting(entry, live, claims, contents)
+        or _delete(entry, live, claims)
+    )
 
 
-def _protected(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Operation | None:
+def _protected(entry: InventoryEntry, live: LiveObject, claims: Claims, contents: Contents) -> Operation | None:
     """What becomes of an object that nobody is to delete, as an annotation says; None for any other."""
     by = _protection_of(entry, claims)
     if by is None:
         return None
-    # What it lies in has to leave the inventory no later: without this entry nothing protects that any more.
-    for other in claims.entries.values():
-        takes = _takes(other, claims) if other.key.identity not in claims.staying else None
-        if takes is not None and takes(entry.key.identity) and not isinstance(prune(other, claims), Release):
+    for other in contents.around(entry):
+        if not _is_settled(other, claims, contents):
             why = f"{entry.key} stays on the cluster, and {other.key} is to stay with it"
             return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
     return _release(entry, claims, f"{entry.key} stays on the cluster: {by} protects it")
 
 
-def _protecting(
-    entry: InventoryEntry, live: LiveObject, contents: Iterable[InventoryEntry], claims: Claims
-) -> Operation | None:
+def _is_settled(outer: InventoryEntry, claims: Claims, contents: Contents) -> bool:
+    """Whether a namespace or a definition stays, or leaves the inventory now: what is protected in it may leave the
+    inventory no sooner, as without its entry nothing protects that any more."""
+    if outer.key.identity in claims.staying:
+        return not claims.stays_for_now(outer.key.identity)
+    return isinstance(prune(outer, claims, contents), Release)
+
+
+def _protecting(entry: InventoryEntry, live: LiveObject, claims: Claims, contents: Contents) -> Operation | None:
     """What becomes of a namespace or a definition that would take along what is protected; None where nothing is."""
-    for other in contents:
+    for other in contents.within(entry):
         if not claims.was_observed(other.key):
             why = f"{entry.key} stays until {other.key} can be read, which would go with it"
             return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
@@ -93,15 +105,6 @@ def _protection_of(entry: InventoryEntry, claims: Claims) -> str | None:
     """By what was applied last, or by what a person wrote on the cluster: either one is enough."""
     live = claims.live(entry.key)
     return (entry.protected_by or protected_by(live.body)) if live is not None else None
-
-
-def _takes(entry: InventoryEntry, claims: Claims) -> Callable[[Identity], bool] | None:
-    """Which objects are deleted with a namespace or a definition; None for any other object."""
-    if entry.key.group_kind == NAMESPACE_KIND:
-        return lambda identity: identity[2] == entry.key.name
-    live = claims.live(entry.key) if entry.key.group_kind == CRD else None
-    definition = definition_of(live.body) if live is not None else None
-    return (lambda identity: identity[:2] == definition.kind) if definition is not None else None
 
 
 def _finalizers(live: LiveObject) -> str:

@@ -29,10 +29,11 @@ class ApplyRequest:
     of a placement that stands in neither are left alone. `live` and `unreadable` come from one observation of the keys
     of works and inventory; a key in neither was not observed and is left as it is. `known_namespaces` are those the
     cluster was seen to have, None when they were not read. Where the cluster is `leaving` the fleet, `removing` follows
-    its deleteOptions. `going` are the placements that are being removed: what they still have is handed over as they
-    leave. `given_up` are the objects that placements are to lose, by their newest content, and `held` those that they
-    have only because the removal is held; `holds` name what keeps a placement whole. `outdated` are those
-    whose work is not their newest content: what another one changed since is not changed back by it.
+    its deleteOptions; it `may_leave` while a hold waits for the answer to that. `going` are the placements that are
+    being removed: what they still have is handed over as they leave. `given_up` are the objects that placements are to
+    lose, by their newest content, and `held` those that they have only because the removal is held; `holds` name what
+    keeps a placement whole. `outdated` are those whose work is not their newest content: what another one changed since
+    is not changed back by it.
     `applied` finds the manifest that was applied last, where it is known.
     """
 
@@ -44,6 +45,7 @@ class ApplyRequest:
     unreadable: Mapping[ObjectKey, str] = field(default_factory=dict)
     known_namespaces: Collection[str] | None = None
     leaving: bool = False
+    may_leave: bool = False
     going: Collection[PlacementKey] = frozenset()
     outdated: Collection[PlacementKey] = frozenset()
     given_up: Mapping[PlacementKey, Collection[Identity]] = field(default_factory=dict)

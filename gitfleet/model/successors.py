@@ -149,9 +149,9 @@ class Successors:
         """Whether an object that another placement gives up on a cluster need not stay there for this one."""
         if self._lacks(key, cluster, identity, works):
             return False
-        return self.binding(key, cluster) is not None or (not self._holding(cluster) and self._has_it(key, identity))
+        return self.binding(key, cluster) is not None or (not self.holding(cluster) and self._has_it(key, identity))
 
-    def _holding(self, cluster: str) -> str:
+    def holding(self, cluster: str) -> str:
         """The hold by which a cluster stays in the fleet, "" where there is none."""
         leaves = Removal(kind=RemovalKind.CLUSTER, cluster=cluster).id
         return next((name for name, hold in self.holds.items() if leaves in (r.id for r in hold.removals)), "")
@@ -245,7 +245,7 @@ class Successors:
             return f", as {key.kind} {key} may select it, but {error}"
         if self.binding(key, cluster) is not None:
             return f" until {key.kind} {key}, which selects it, has it here"
-        if hold := self._holding(cluster):
+        if hold := self.holding(cluster):
             return f" for {key.kind} {key}, which selects it, while {hold} holds the removal of {cluster}"
         return f" until {key.kind} {key}, which selects it, has it where it is picked"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +20,10 @@ from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, Propaga
 from gitfleet.model.state import MisreadObjects, PlacementRecord
 from gitfleet.model.successors import Successors
 from gitfleet.model.works import Work
+from tests import builders as make
 from tests.apply.model_cluster import config_map, manifest, namespace
 from tests.apply.test_plan_apply import CRD, CUSTOM, OTHER, WEB, live, only, owned, plan, work
+from tests.growth import grows_with_its_input
 from tests.removals.fleets import placed
 
 CM, NS = config_map("cm", a="1"), namespace()
@@ -281,6 +284,72 @@ def test_what_is_protected_is_let_go_of_where_its_namespace_is_wanted() -> None:
     entries[PVC.key] = replace(entries[PVC.key], protected_by=KEEP)
     found = plan(work(NS), live=there, inventory=entries)
     assert [type(operation) for operation in found] == [Keep, Release]
+
+
+HAS_NS: dict[str, Any] = {"works": (work(NS, placement=OTHER),)}
+
+
+@pytest.mark.parametrize(
+    ("request_", "waits"),
+    [
+        (HAS_NS, False),
+        ({**HAS_NS, "held": {OTHER: {NS.key.identity}}}, True),
+        ({**HAS_NS, "given_up": {OTHER: {NS.key.identity}}}, True),
+        ({**HAS_NS, "held": {WEB: {NS.key.identity}}, "given_up": {OTHER: {PVC.key.identity}}}, False),
+        ({**HAS_NS, "going": {OTHER}}, True),
+        ({**HAS_NS, "holds": {OTHER: "hold-a"}}, True),
+        ({**HAS_NS, "may_leave": True}, True),
+        ({}, False),
+    ],
+)
+def test_what_is_protected_waits_for_what_it_lies_in_where_that_stays_only_for_now(
+    request_: dict[str, Any], waits: bool
+) -> None:
+    """The removal of the namespace waits for an answer or a rollout: nobody asks again before it is done."""
+    there = {m.key: live(m, uid=m.key.kind, manager="gitfleet") for m in (NS, PVC)}
+    entries = {NS.key: owned(NS, there[NS.key], OTHER), PVC.key: replace(owned(PVC, there[PVC.key]), protected_by=KEEP)}
+    request = ApplyRequest(cluster="c1", live=there, inventory=entries, removing={WEB: DELETE}, **request_)
+    (found,) = (operation for operation in plan_apply(request) if operation.key == PVC.key)
+    said = WAITS if waits else ITSELF.format(by=KEEP)
+    assert f"{type(found).__name__} {found.reason}" == said
+
+
+def test_a_namespace_that_stays_for_another_one_may_be_deleted_yet() -> None:
+    there = {m.key: live(m, uid=m.key.kind, manager="gitfleet") for m in (NS, PVC)}
+    entries = {m.key: replace(owned(m, there[m.key]), protected_by=KEEP if m is PVC else None) for m in (NS, PVC)}
+    records = {OTHER: placed(OTHER, ("c1",), NS)}
+    request = ApplyRequest(cluster="c1", live=there, inventory=entries, **LEAVES)
+    found = plan_apply(request, Failures(), Successors(records))
+    assert [getattr(operation, "code", None) for operation in found] == [
+        KeepCode.KEPT_FOR_SUCCESSOR, KeepCode.NAMESPACE_IN_USE
+    ]  # fmt: skip
+
+
+def test_a_definition_that_says_it_defines_definitions_takes_none_along() -> None:
+    names = {"kind": "CustomResourceDefinition", "plural": "customresourcedefinitions"}
+    odd = manifest({**CRD, "metadata": {"name": "odd"}, "spec": {"group": "apiextensions.k8s.io", "names": names}})
+    there = {m.key: live(m, uid=m.key.name, manager="gitfleet") for m in (odd, manifest(CRD))}
+    entries = {
+        key: replace(owned(Manifest(key, {}, "", odd.origin), one), protected_by=KEEP) for key, one in there.items()
+    }
+    found = plan(live=there, inventory=entries, **LEAVES)
+    assert [type(operation) for operation in found] == [Release, Release]
+
+
+@pytest.mark.parametrize("protection", [KEEP, None])
+@pytest.mark.parametrize("namespaces", [False, True], ids=["in one namespace", "in namespaces of their own"])
+def test_removing_much_costs_as_much_as_there_is(protection: str | None, namespaces: bool) -> None:
+    def run(size: int) -> Callable[[], object]:
+        names = [f"ns{i}" for i in range(size)] if namespaces else ["ns"]
+        within = [names[i % len(names)] for i in range(size)]
+        maps = [manifest(make.config_map(name, f"cm{i}", {"a": "1"})) for i, name in enumerate(within)]
+        gone = [*(manifest(make.namespace(name)) for name in names), *maps]
+        there = {m.key: live(m, uid=str(m.key), manager="gitfleet") for m in gone}
+        by = {m.key: protection if m.key.kind == "ConfigMap" else None for m in gone}
+        entries = {m.key: replace(owned(m, there[m.key]), protected_by=by[m.key]) for m in gone}
+        return lambda: plan(live=there, inventory=entries, **LEAVES)
+
+    assert grows_with_its_input(run)
 
 
 def without_any(record: PlacementRecord) -> PlacementRecord:

@@ -14,6 +14,7 @@ from gitfleet.model.events import EventType
 from gitfleet.status import sentence
 from tests import builders
 from tests.scenarios.test_crashes import NAMES, members
+from tests.scenarios.test_holds import answer
 from tests.scenarios.test_planned_steps import plan_of
 from tests.scenarios.world import World
 
@@ -167,3 +168,25 @@ def test_an_override_that_deletes_it_on_a_cluster_leaves_it_there() -> None:
     with world.nothing_deleted():
         world.settle()
     assert DATA not in world.state().inventory["c1"]
+
+
+@pytest.mark.parametrize(("held", "renamed"), [("resources/web/", False), ("clusters/", True)])
+@pytest.mark.parametrize("approved", [True, False], ids=["approved", "taken back"])
+def test_what_it_lies_in_stays_with_it_however_late_that_goes(held: str, renamed: bool, approved: bool) -> None:
+    """The removal of the namespace, or of its clusters, is held, that of what is protected in it is not: it is let go
+    of with the namespace, or as the namespace stays after all."""
+    world = placed(data())
+    files = {path: text.decode() for path, text in world.repo.files("main").items() if path.startswith(held)}
+    its_own = "resources/web/configmap-data.yaml"
+    hidden = {f"{path}.off": text for path, text in files.items() if renamed}
+    world.write({**dict.fromkeys(files), **hidden, its_own: None})
+    world.settle()
+    (hold,) = world.state().holds.values()
+    assert DATA in world.state().inventory["c1"] and not said(world)
+    world.write(answer(hold) if approved else {**files, **dict.fromkeys(hidden), its_own: None})
+    world.settle()
+    assert not world.state().holds
+    for name in NAMES:
+        assert {"Namespace/web", "ConfigMap/data"} <= on_cluster(world, name)
+        assert ("ConfigMap/other" in on_cluster(world, name)) != approved
+        assert DATA not in world.state().inventory.get(name, {})
