@@ -7,6 +7,7 @@ import logging
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from gitfleet.api.objects import JsonObject, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
@@ -20,8 +21,9 @@ from gitfleet.ports.decryption import Decryptor
 log = logging.getLogger(__name__)
 _Write = Create | Update | Delete
 _Writes = Mapping[str, Sequence[_Write]]
-_Values = dict[str, Mapping[int, Mapping[str, str]]]
-"""What each encrypted text of a file stands for, by the file's blob and the document's index."""
+_Values = dict[str, Mapping[int, Mapping[str, str]] | GitfleetError]
+"""What each encrypted text of a file stands for by the document's index, or why that is not known; by the file's
+blob."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +33,10 @@ class EncryptedSecrets:
     read: ReadBlobs
     decryptor: Decryptor | None
 
-    def decrypted(self, manifest: Manifest) -> JsonObject:
-        """The object to apply. BadInput or MissingPart why it cannot be had, in the words of a predicate."""
-        return self._decrypted(manifest, {})
+    def of_one_file(self) -> Callable[[Manifest], JsonObject]:
+        """Decrypts the objects of a file, which is decrypted once. BadInput or MissingPart why one cannot be had, in
+        the words of a predicate."""
+        return partial(self._decrypted, known={})
 
     def perform(self, perform: Callable[[_Writes], tuple[Outcome, ...]], writes: _Writes) -> tuple[Outcome, ...]:
         """Perform what is to be written with encrypted Secrets decrypted; what cannot be decrypted has failed. The
@@ -59,14 +62,23 @@ class EncryptedSecrets:
         blob = manifest.origin.blob
         if manifest.key.kind != "Secret" or manifest.key.group or encrypted_outside(manifest.body):
             raise BadInput("is encrypted in more than the data and stringData of Secrets")
+        if blob not in known:
+            try:
+                known[blob] = self._values(blob)
+            except GitfleetError as refusal:
+                known[blob] = refusal
+        values = known[blob]
+        if isinstance(values, GitfleetError):
+            raise values
+        return with_values(manifest.body, _Lookup(values[manifest.origin.document]))
+
+    def _values(self, blob: str) -> Mapping[int, Mapping[str, str]]:
         if self.decryptor is None:
             raise MissingPart("is encrypted, and nothing is decrypted here")
-        if blob not in known:
-            content = self.read([blob]).get(blob) if blob else None
-            if content is None:
-                raise BadInput("is not there any more as it was encrypted")
-            known[blob] = self.decryptor.values(content)
-        return with_values(manifest.body, _Lookup(known[blob][manifest.origin.document]))
+        content = self.read([blob]).get(blob) if blob else None
+        if content is None:
+            raise BadInput("is not there any more as it was encrypted")
+        return self.decryptor.values(content)
 
 
 class _Lookup:

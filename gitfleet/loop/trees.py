@@ -219,7 +219,7 @@ class DesiredTrees:
         key = (path, entry.oid)
         parsed = self._parsed.get(key)
         if parsed is not None and key not in self._readings:
-            decrypted = self.encrypted.decrypted if self.encrypted.decryptor is not None else None
+            decrypted = self.encrypted.of_one_file() if self.encrypted.decryptor is not None else None
             self._readings[key] = desired.read_file(path, entry.oid, parsed, self._content, decrypted)
         return desired.SourceFile(
             mode=entry.mode, blob=entry.oid, size=entry.size, parsed=parsed, reading=self._readings.get(key)

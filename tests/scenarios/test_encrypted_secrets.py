@@ -316,6 +316,36 @@ def test_one_that_somebody_applied_without_decrypting_it_differs(keys: Path, mod
     assert [one.key.kind for one in getattr(world.bindings("web")["c1"], says)] == ["Secret"]
 
 
+@pytest.mark.parametrize("refused", [False, True])
+def test_a_file_is_decrypted_once_as_it_is_read_and_once_by_each_reconcile_that_applies_it(
+    keys: Path, refused: bool
+) -> None:
+    """However many Secrets it has, and on however many clusters they are; a refusal is an answer, too."""
+    calls: list[bytes] = []
+
+    class Counted(AgeDecryptor):
+        def values(self, content: bytes) -> Mapping[int, Mapping[str, str]]:
+            calls.append(content)
+            return super().values(content)
+
+    several = [builders.secret("web", name, {"password": FIRST}) for name in ("db", "more", "most")]
+    applied = builders.rolling_update(maxUnavailable="100%")
+    world = World(rules=(QUICK,), decryptor=Counted(keys))
+    world.write({PATH: encrypted(*several, to=KEY)})
+    world.commit(
+        *members("c1", "c2", "c3"), builders.namespace("web"), builders.placement("web", "web", strategy=applied)
+    )
+    world.settle()
+    assert (len(calls), password(world)) == (2, FIRST)
+    if refused:
+        keys.write_text(OTHER.line)
+    for cluster in world.fleet.clusters.values():
+        for body in several:
+            cluster.mutate(key_of(body), [{"op": "replace", "path": "/data/password", "value": "eA=="}])
+    world.reconcile()
+    assert (len(calls), password(world)) == (3, "x" if refused else FIRST)
+
+
 @pytest.mark.parametrize("fails_from", [1, 2])
 def test_a_defect_in_decrypting_concerns_that_object_alone(
     keys: Path, fails_from: int, caplog: pytest.LogCaptureFixture
