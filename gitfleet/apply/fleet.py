@@ -214,7 +214,7 @@ def left_behind(
     On a cluster that was not seen, every object that was once applied counts.
     """
     deleted = {(o.operation.cluster, o.operation.key) for o in outcomes if isinstance(o.operation, Delete) and o.ok}
-    found: dict[str, dict[PlacementKey, tuple[ObjectKey, ...]]] = {}
+    found: dict[str, dict[PlacementKey, list[ObjectKey]]] = {}
     for name, had in before.items():
         has = after.get(name, {})
         if has is had:
@@ -223,9 +223,8 @@ def left_behind(
         for key, entry in had.items():
             gone = key.identity in kept or (name, key) in deleted
             if not gone and _is_there(entry, observations.get(name)):
-                left = found.setdefault(name, {})
-                left[entry.placement] = (*left.get(entry.placement, ()), key)
-    return found
+                found.setdefault(name, {}).setdefault(entry.placement, []).append(key)
+    return {name: {key: tuple(left) for key, left in by.items()} for name, by in found.items()}
 
 
 def _is_there(entry: InventoryEntry, observation: ClusterObservation | None) -> bool:

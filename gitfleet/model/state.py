@@ -175,7 +175,7 @@ class FleetState:
     left_out: Collection[str] = field(default=frozenset(), compare=False)
     """The clusters that have not answered for so long that others go on without them (decision D32): never stored."""
     left_behind: Mapping[str, Mapping[PlacementKey, tuple[ObjectKey, ...]]] = field(default_factory=dict, compare=False)
-    """How many objects the last step let go without deleting them, by cluster and placement: reported, never stored."""
+    """Which objects the last step let go without deleting them, by cluster and placement: reported, never stored."""
 
 
 def keep(old: PlacementRecord, new: PlacementRecord) -> PlacementRecord:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -37,6 +38,7 @@ from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, 
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord
 from tests.apply.model_cluster import config_map
 from tests.apply.test_plan_apply import OTHER, WEB, live, owned, work
+from tests.growth import grows_with_its_input
 from tests.removals.fleets import hold, placed
 from tests.state.builders import condition
 from tests.works.builders import snapshot
@@ -391,3 +393,12 @@ def test_what_stays_behind_is_counted_by_cluster_and_placement() -> None:
         "c2": {WEB: (third.key,), OTHER: (B.key,)},
         "c3": {WEB: (third.key,), OTHER: (B.key,)},
     }
+
+
+def test_what_stays_behind_is_found_in_the_time_that_reading_it_takes() -> None:
+    def run(size: int) -> Callable[[], object]:
+        keys = [replace(A.key, name=f"a{i}") for i in range(size)]
+        before: dict[str, Inventory] = {"c1": {key: replace(ENTRY, key=key) for key in keys}}
+        return lambda: left_behind(before, {}, [], {})
+
+    assert grows_with_its_input(run)
