@@ -17,8 +17,8 @@ class InventoryEntry:
     It is written before the object is (intent), then without `uid`; after a successful apply it has the object's `uid`,
     `applied_digest` (the digest of the manifest that was applied) and `shape_digest` (a digest of the live object's
     values at the manifest's own fields, as the server returned them): when either differs in a later observation, the
-    object has to be applied again. `protected_by` is what that manifest says against its deletion, `name: value` of an
-    annotation. It leaves only when the server says NotFound, or by a release that is reported.
+    object has to be applied again. `protected_by` is what that manifest says against its deletion: an annotation's name
+    and the word that is known. It leaves only when the server says NotFound, or by a release that is reported.
     """
 
     key: Annotated[ObjectKey, Inline()]

@@ -9,30 +9,33 @@ from typing import Final
 from gitfleet.api.objects import JsonObject
 
 PRUNE: Final = "gitfleet.dev/prune"
-_PROTECTING: Final[Mapping[str, frozenset[str]]] = {
-    "helm.sh/resource-policy": frozenset({"keep"}),
-    "kustomize.toolkit.fluxcd.io/prune": frozenset({"disabled"}),
+_PROTECTING: Final[Mapping[str, tuple[str, ...]]] = {
+    PRUNE: ("false",),
+    "helm.sh/resource-policy": ("keep",),
+    "kustomize.toolkit.fluxcd.io/prune": ("disabled",),
     # What Argo CD deletes only after a confirmation, which is for Argo CD, is not deleted.
-    "argocd.argoproj.io/sync-options": frozenset({"prune=false", "prune=confirm", "delete=false", "delete=confirm"}),
+    "argocd.argoproj.io/sync-options": ("Prune=false", "Prune=confirm", "Delete=false", "Delete=confirm"),
 }
 
 
 def protected_by(body: JsonObject) -> str | None:
-    """What of an object's annotations says that it is not to be deleted, as `name: value`; None where nothing does.
+    """What of an object's annotations says that it is not to be deleted, as `name: word`; None where nothing does.
 
     A label says it as well (Flux takes both). Of gitfleet's own every value but "true" protects: what may be a typing
-    error deletes nothing.
+    error deletes nothing. Of a value only the word that is known is said, which is shown and recorded: the rest may be
+    anything, in a Secret too.
     """
-    metadata = body.get("metadata") or {}
+    metadata = body.get("metadata")
     for part in ("annotations", "labels"):
-        found = metadata.get(part) or {}
-        for name, value in found.items():
+        found = metadata.get(part) if isinstance(metadata, Mapping) else None
+        for name, value in found.items() if isinstance(found, Mapping) else ():
+            if name not in _PROTECTING:
+                continue
             text = str(value).strip().lower()
-            if name == PRUNE:
-                protects = text != "true"
-            else:
-                words = {word.strip() for word in text.split(",")} if name in _PROTECTING else set()
-                protects = not words.isdisjoint(_PROTECTING.get(name, ()))
-            if protects:
-                return f"{name}: {value}"
+            words = {word.strip() for word in text.split(",")}
+            known = next((word for word in _PROTECTING[name] if word.lower() in words), None)
+            if known is not None:
+                return f"{name}: {known}"
+            if name == PRUNE and text != "true":
+                return PRUNE
     return None
