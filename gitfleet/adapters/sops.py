@@ -19,6 +19,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
+from gitfleet.api import dotted
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.formats.json_values import JsonValue
 from gitfleet.formats.sops import ENCRYPTED_TEXT, METADATA, is_sops_encrypted
@@ -50,7 +51,7 @@ class AgeDecryptor:
         opened = _opener(self._data_key(metadata))
         found: dict[int, _Texts] = {index: {} for index in documents}
         written = "".join(text for at, body in documents.items() for text in _texts(body, (), opened, found[at]))
-        mac, _ = opened(str(metadata["mac"]), str(metadata.get("lastmodified")))
+        mac, _ = opened(str(metadata["mac"]), str(metadata.get("lastmodified")), f"{METADATA}.mac")
         counted = hashlib.sha512(written.encode("utf-8", "surrogatepass")).hexdigest().upper()
         if not hmac.compare_digest(mac.encode(), counted.encode()):
             raise BadInput(_CHANGED)
@@ -108,8 +109,8 @@ def _documents(content: bytes) -> dict[int, dict[str, Any]]:
     return found
 
 
-_Opener = Callable[[str, str], tuple[str, str]]
-"""(encrypted text, what it is bound to) -> the text and its type."""
+_Opener = Callable[[str, str, str], tuple[str, str]]
+"""(encrypted text, what it is bound to, the field it stands in) -> the text and its type."""
 
 
 def _opener(key: bytes) -> _Opener:
@@ -120,7 +121,7 @@ def _opener(key: bytes) -> _Opener:
         raise MissingPart(_MISSING) from error
     cipher = AESGCM(key)
 
-    def opened(text: str, bound_to: str) -> tuple[str, str]:
+    def opened(text: str, bound_to: str, where: str) -> tuple[str, str]:
         parts = ENCRYPTED_TEXT.fullmatch(text)
         try:
             if parts is None:
@@ -128,7 +129,6 @@ def _opener(key: bytes) -> _Opener:
             data, nonce, tag = (base64.b64decode(part, validate=True) for part in parts.groups()[:3])
             return cipher.decrypt(nonce, data + tag, bound_to.encode()).decode(), parts[4]
         except (InvalidTag, binascii.Error, ValueError):
-            where = bound_to.rstrip(":").replace(":", ".")
             raise BadInput(f"has an encrypted value that cannot be decrypted, at {where}: it was changed") from None
 
     return opened
@@ -147,7 +147,7 @@ def _texts(value: JsonValue, path: tuple[str, ...], opened: _Opener, found: _Tex
             for item in value:
                 yield from _texts(item, path, opened, found)
         case str() if ENCRYPTED_TEXT.fullmatch(value):
-            text, sort = opened(value, ":".join(path) + ":")
+            text, sort = opened(value, ":".join(path) + ":", dotted(path))
             if sort == "str":
                 found[value] = text
             if sort != "comment":

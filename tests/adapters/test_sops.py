@@ -133,6 +133,24 @@ def test_what_was_changed_after_it_was_encrypted_is_refused(keys: Path, old: str
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("lastmodified: '2026", "lastmodified: '2025", "sops.mac"),
+        ("lastmodified:", "changed:", "sops.mac"),
+        ("mac: ENC[", "mac: ENC_[", "sops.mac"),
+        ("  user:", "  admin:", "stringData.admin"),
+        ("  password: ENC[AES256_GCM,data:", "  pass:word: ENC[AES256_GCM,data:AAAA", 'stringData["pass:word"]'),
+    ],
+)
+def test_what_cannot_be_opened_is_named_by_its_field(keys: Path, old: str, new: str, place: str) -> None:
+    text = encrypted(SECRET, to=KEY)
+    assert old in text
+    with pytest.raises(BadInput) as refused:
+        values(text.replace(old, new), keys)
+    assert str(refused.value) == f"has an encrypted value that cannot be decrypted, at {place}: it was changed"
+
+
+@pytest.mark.parametrize(
     ("written", "changed"),
     [
         (
