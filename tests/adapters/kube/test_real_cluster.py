@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -52,18 +51,6 @@ def directory(server: ApiServer, folder: Path, **more: Any) -> KubeDirectory:
 
 def member(server: ApiServer) -> MemberCluster:
     return MemberCluster(name=server.name, connection=Connection(context=server.name))
-
-
-@pytest.fixture
-def server(control_planes: ControlPlanes) -> ApiServer:
-    return control_planes.start("east")
-
-
-@pytest.fixture
-def cluster(server: ApiServer, tmp_path: Path) -> Iterator[KubeClient]:
-    found = directory(server, tmp_path)
-    yield found.client(member(server))
-    found.close()
 
 
 class Reconciles:

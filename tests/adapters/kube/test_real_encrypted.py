@@ -19,7 +19,7 @@ from gitfleet.loop.encrypted import EncryptedSecrets
 from gitfleet.model.operations import Outcome
 from tests import builders
 from tests.adapters.kube.test_real_cluster import Reconciles, directory, kinds, member
-from tests.realparts.control_plane import ApiServer, ControlPlanes
+from tests.realparts.control_plane import ApiServer
 from tests.sops_files import AgeKey, encrypted
 
 pytestmark = pytest.mark.real
@@ -51,11 +51,6 @@ class Decrypting:
             return tuple(self._client.perform(writes[self.cluster]))
 
         return self._secrets.perform(perform, {self.cluster: operations}) if operations else ()
-
-
-@pytest.fixture
-def server(control_planes: ControlPlanes) -> ApiServer:
-    return control_planes.start("east")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,23 +17,11 @@ from gitfleet.model.operations import Operation, Outcome, OutcomeCode, Update
 from gitfleet.model.state import Inventory
 from gitfleet.simulation.clock import ManualClock
 from tests import builders as make
-from tests.adapters.kube.test_real_cluster import directory, manifest, member
+from tests.adapters.kube.test_real_cluster import manifest
 from tests.apply.test_plan_apply import work
-from tests.realparts.control_plane import ApiServer, ControlPlanes
+from tests.realparts.control_plane import ApiServer
 
 pytestmark = pytest.mark.real
-
-
-@pytest.fixture
-def server(control_planes: ControlPlanes) -> ApiServer:
-    return control_planes.start("east")
-
-
-@pytest.fixture
-def cluster(server: ApiServer, tmp_path: Path) -> Iterator[KubeClient]:
-    found = directory(server, tmp_path)
-    yield found.client(member(server))
-    found.close()
 
 
 class Fight:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,23 +10,11 @@ from kubernetes.client import CoreV1Api
 from gitfleet.adapters.kube import KubeClient
 from gitfleet.model.operations import Delete, Release
 from tests import builders as make
-from tests.adapters.kube.test_real_cluster import Reconciles, directory, manifest, member
-from tests.realparts.control_plane import ApiServer, ControlPlanes
+from tests.adapters.kube.test_real_cluster import Reconciles, manifest
+from tests.realparts.control_plane import ApiServer
 
 pytestmark = pytest.mark.real
 KEEP = {"helm.sh/resource-policy": "keep"}
-
-
-@pytest.fixture
-def server(control_planes: ControlPlanes) -> ApiServer:
-    return control_planes.start("east")
-
-
-@pytest.fixture
-def cluster(server: ApiServer, tmp_path: Path) -> Iterator[KubeClient]:
-    found = directory(server, tmp_path)
-    yield found.client(member(server))
-    found.close()
 
 
 def test_what_is_protected_stays_with_its_namespace_as_it_is(server: ApiServer, cluster: KubeClient) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,24 +16,12 @@ from gitfleet.apply import Ignored
 from gitfleet.apply.removed_fields import LAST_APPLIED
 from gitfleet.formats.managed_fields import managed_entries
 from tests import builders as make
-from tests.adapters.kube.test_real_cluster import Reconciles, directory, manifest, member
-from tests.realparts.control_plane import ApiServer, ControlPlanes
+from tests.adapters.kube.test_real_cluster import Reconciles, manifest
+from tests.realparts.control_plane import ApiServer
 
 pytestmark = pytest.mark.real
 
 SIDECAR = {"name": "proxy", "image": "proxy:1"}
-
-
-@pytest.fixture
-def server(control_planes: ControlPlanes) -> ApiServer:
-    return control_planes.start("east")
-
-
-@pytest.fixture
-def cluster(server: ApiServer, tmp_path: Path) -> Iterator[KubeClient]:
-    found = directory(server, tmp_path)
-    yield found.client(member(server))
-    found.close()
 
 
 def deployment(namespace: str, *, more: bool, replicas: int | None = None) -> dict[str, Any]:
