@@ -34,6 +34,13 @@ _ANY_START: Final = "^(?:.+/)?"
 _ANY_FOLDERS: Final = "(?:/.+)?"
 _ANY_TEXT: Final = "[^/]*"
 """How pathspec writes `**/` at the beginning, `/**` in between, and `*`."""
+_KNOWN_SPELLING: Final = re.compile(
+    rf"\.|(?:\^(?:{re.escape(_ANY_START[1:])})?)?"
+    rf"(?:{re.escape(_ANY_FOLDERS)}|{re.escape(_ANY_TEXT)}|\[\^/\]\+|\[\^?\]?[^\]]*\]|\\.|[^\\.^$*+?{{}}\[\]|()])*+"
+    r"(?:\(\?P<ps_d>/\)|\(\?:\(\?P<ps_d>/\)\|\$\))?",
+    re.DOTALL,
+)
+"""All that pathspec makes of patterns, as of 1.1: with another repetition than these, matching could take for ever."""
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
@@ -170,13 +177,24 @@ def read_ignore(content: bytes) -> tuple[GitIgnoreSpec, list[LineFault]]:
             faults.append((number, f"is longer than {_LONGEST_PATTERN} characters; simplify the pattern"))
             continue
         try:
-            GitIgnoreSpec.from_lines([line])
-            rules.append(line)
+            found = _patterns([line])
         except (ValueError, re.error):
             faults.append((number, "is not a gitignore pattern; correct it or remove the line"))
-    found = GitIgnoreSpec.from_lines(rules, backend="simple").patterns
-    made = [(re.compile(_without_retries(one.regex.pattern)), one.include) for one in found if one.regex is not None]
+            continue
+        if all(_KNOWN_SPELLING.fullmatch(regex) for regex, _ in found):
+            rules.append(line)
+        else:
+            faults.append(
+                (number, "is no pattern that gitfleet matches with the installed pathspec; install 1.1 of it")
+            )
+    made = [(re.compile(_without_retries(regex)), include) for regex, include in _patterns(rules)]
     return GitIgnoreSpec([GitIgnoreSpecPattern(*one) for one in made], backend="simple"), faults
+
+
+def _patterns(lines: Iterable[str]) -> list[tuple[str, bool | None]]:
+    """The regular expressions that pathspec makes of lines, and whether what they match is ignored."""
+    found = GitIgnoreSpec.from_lines(lines, backend="simple").patterns
+    return [(one.regex.pattern, one.include) for one in found if one.regex is not None]
 
 
 def _without_retries(regex: str) -> str:

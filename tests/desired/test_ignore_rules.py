@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from pathspec import GitIgnoreSpec
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from gitfleet.desired.paths import read_ignore
 from tests.growth import grows_with_its_input
@@ -78,3 +79,45 @@ def test_comparing_a_path_takes_as_long_as_it_is(rule: str, again: str, end: str
         return lambda: rules.match_file(path)
 
     assert grows_with_its_input(run)
+
+
+ODD = (
+    "***", "[]a]", "[!]a]", "[^a]*", "[*]", "[a-]", "[\\]]", "[a\\b]", "a.b", "*.yaml", "**a", "a**", "\\?", "\\[a",
+    "{a}", "^a$", "a+", "a b", "\ta", "é*", "#a", "a#", "-&~", "a|b", "(?:a)*", "?*?", "a\\ ",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", [*ODD, *SEGMENTS])
+def test_whatever_the_library_reads_is_known(odd: str) -> None:
+    for line in (odd, f"/{odd}", f"{odd}/", f"!{odd}/**", f"**/{odd}/*", f"a/**/{odd}/**/b/", f"{odd}/{odd}/*/{odd}"):
+        assert read_ignore(line.encode())[1] == [], line
+
+
+@pytest.mark.parametrize(
+    ("ours", "other"),
+    [
+        ("[^/]*", "[^/]{0,}"),
+        ("[^/]*", "(?:[^/])*"),
+        ("[^/]*", "[^/]*?"),
+        ("[^/]*", ".*"),
+        ("(?:.+/)?", "(?:.*/)?"),
+        ("(?:/.+)?", "(?:/.*)?"),
+        ("(?:/.+)?", "(?:/[^/]+)*"),
+        ("(?:(?P<ps_d>/)|$)", "(?:(?P<ps_d>/).*|$)"),
+    ],
+)
+def test_what_another_release_would_spell_in_another_way_is_refused(
+    monkeypatch: pytest.MonkeyPatch, ours: str, other: str
+) -> None:
+    """It would be matched as it is, which may take for ever."""
+    spelled = GitIgnoreSpecPattern.pattern_to_regex
+
+    def respelled(pattern: str) -> tuple[str | None, bool | None]:
+        regex, include = spelled(pattern)
+        return None if regex is None else regex.replace(ours, other), include
+
+    monkeypatch.setattr(GitIgnoreSpecPattern, "pattern_to_regex", staticmethod(respelled))
+    rules, faults = read_ignore(b"/plain/\n**/a*b/**/c\n")
+    sentence = "is no pattern that gitfleet matches with the installed pathspec; install 1.1 of it"
+    assert faults == [(2, sentence)]
+    assert rules.match_file("plain/a") and not rules.match_file("ab/c")
