@@ -81,7 +81,7 @@ def plan_fleet(
     plans, operations = dict[str, Planned](), list[Operation]()
     going = frozenset(key for key, record in state.placements.items() if record.placement.deleting is not None)
     successors = Successors.of(state)
-    given_up, newest = successors.given_up(failures), successors.newest()
+    given_up = successors.given_up(failures)
     for name, observation in sorted(observations.items()):
         owned, placed = state.inventory.get(name, {}), wanted.works.get(name, ())
         if name not in state.clusters or not observation.reachable or not (owned or placed):
@@ -95,7 +95,7 @@ def plan_fleet(
             leaving=state.clusters[name].deleting is not None,
             may_leave=bool(successors.holding(name)),
             going=going,
-            outdated=frozenset(w.placement for w in placed if newest.get(w.placement, w.snapshot) != w.snapshot),
+            outdated=successors.outdated(placed, owned),
             given_up={w.placement: given_up[w.placement] for w in placed if w.placement in given_up},
             held=successors.held_on(name),
             holds={w.placement: hold for w in placed if (hold := successors.hold_of(w.placement))},

@@ -28,7 +28,11 @@ _SAYS_NOTHING_OF_OBJECTS: Final = ("approvals", "evictions", "runs")
 """Folders of files that no object is placed by."""
 _KIND: Final = re.compile(rb"""(?:^[ \t-]*+|[{,][ \t]*+)["']?kind["']?[ \t]*:""", re.MULTILINE)
 _GROUPS: Final = frozenset((PLACEMENT_GROUP, CLUSTER_GROUP))
-_DOCUMENTATION: Final = (".md", ".markdown", ".rst", ".adoc", ".html")
+_NO_MANIFESTS: Final = (
+    *(".md", ".markdown", ".rst", ".adoc", ".html"),
+    *(".sh", ".py", ".go", ".tmpl", ".tpl", ".jsonnet", ".libsonnet"),
+)
+"""Pages, programs and what manifests are made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +146,12 @@ class _Unread:
 
     def may_hold(self, path: str) -> bool:
         """Whether a file holds an object, by its text, where it is one of ours, one of the names, or, in YAML anywhere,
-        one of our kinds; a page of documentation does not."""
+        one of our kinds; a page or a program does not."""
         request = self.read.request
         source, is_one_of_ours = request.files[path], is_ours(path) and (path in request.before or not self._has(path))
         if source.blob in self.blobs:
             return True
-        is_page = source.mode >= SYMLINK or path.lower().endswith(_DOCUMENTATION)
+        is_page = source.mode >= SYMLINK or path.lower().endswith(_NO_MANIFESTS)
         if is_page or not (is_one_of_ours or self.names or is_manifest_path(path)):
             return False
         text = self.text(path)

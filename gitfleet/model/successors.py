@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import MemberCluster, silent_from
@@ -17,7 +18,7 @@ from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.state import FleetState, MisreadObjects, PlacementRecord
+from gitfleet.model.state import FleetState, Inventory, MisreadObjects, PlacementRecord
 from gitfleet.model.works import Work
 
 
@@ -117,13 +118,31 @@ class Successors:
             return frozenset()
         return frozenset().union(*(self.content(key, one) for one in record.resource_snapshots))
 
-    def newest(self) -> dict[PlacementKey, str]:
-        """The newest snapshot of each placement; those that are pinned to another one are left out."""
-        return {
-            key: latest.name
-            for key, record in self.records.items()
-            if record.pinned is None and (latest := record.latest_resources) is not None
-        }
+    def outdated(self, works: Iterable[Work], owned: Inventory) -> dict[PlacementKey, frozenset[PlacementKey]]:
+        """The placements whose work on a cluster is not their newest content, with those that own something there by
+        content that is not newer than the work's: two that wait for each other's newest content would never end."""
+        return {work.placement: self._no_newer(work, owned) for work in works if self._is_late(work)}
+
+    def _is_late(self, work: Work) -> bool:
+        """Never that of a placement that is pinned to another snapshot."""
+        record = self.records.get(work.placement)
+        latest = record.latest_resources if record is not None and record.pinned is None else None
+        return latest is not None and latest.name != work.snapshot
+
+    def _no_newer(self, work: Work, owned: Inventory) -> frozenset[PlacementKey]:
+        mine = self._taken_at(work.placement, work.snapshot)
+        found = set[PlacementKey]()
+        for key in {entry.placement for entry in owned.values()} & self.records.keys() if mine is not None else ():
+            bindings = (one for one in self.records[key].bindings if one.cluster == work.cluster)
+            names = [name for one in bindings for name in (one.resource_snapshot, one.applied_snapshot) if name]
+            times = [self._taken_at(key, name) for name in names]
+            if times and mine is not None and all(time is not None and time <= mine for time in times):
+                found.add(key)
+        return frozenset(found)
+
+    def _taken_at(self, key: PlacementKey, name: str) -> datetime | None:
+        snapshot = self.records[key].snapshot_named(name) if key in self.records else None
+        return snapshot.created if snapshot is not None else None
 
     def binding(self, key: PlacementKey, cluster: str) -> Binding | None:
         """The binding by which a placement wants a cluster."""

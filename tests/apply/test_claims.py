@@ -154,14 +154,15 @@ def test_an_object_is_seen_in_the_version_that_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("digest", "request_", "mine"),
     [
-        ("older", {"outdated": {WEB}}, left(
+        ("older", {"outdated": {WEB: ()}}, left(
             WEB, KeepCode.HANDED_OVER,
             "ConfigMap/ns/cm stays as ClusterResourcePlacement other left it until the newest snapshot goes out",
         )),
-        ("older", {"outdated": {OTHER}}, TAKEN),
+        ("older", {"outdated": {WEB: (OTHER,)}}, TAKEN),
+        ("older", {"outdated": {OTHER: ()}}, TAKEN),
         ("older", {}, TAKEN),
-        (CM.digest, {"outdated": {WEB}}, TAKEN),
-        (None, {"outdated": {WEB}}, TAKEN),
+        (CM.digest, {"outdated": {WEB: ()}}, TAKEN),
+        (None, {"outdated": {WEB: ()}}, TAKEN),
     ],
 )  # fmt: skip
 def test_what_another_placement_changed_is_not_changed_back(
