@@ -41,7 +41,7 @@ from gitfleet.loop.plugin_guard import guarded
 from gitfleet.loop.request_branches import RequestBranches
 from gitfleet.loop.runner import Wake
 from gitfleet.loop.state_trees import StateTrees
-from gitfleet.loop.trees import DesiredTrees
+from gitfleet.loop.trees import ClusterReading, DesiredTrees
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.loop.work_tree import WithWorkTree, commit_id_of
 from gitfleet.loop.workspace import Workspace
@@ -100,9 +100,9 @@ def open_workspace(
     executor = ThreadPoolExecutor(max_workers=32, thread_name_prefix="cluster")
     directory = _directory(settings, providers.chosen, simulation, all_simulated=clusters == "simulated")
     # What snapshots hold may lie in the state alone: it is read from where the state is.
-    unconnected = clusters == "simulated" or settings.simulate_unconnected
+    reading = ClusterReading(simulated=clusters == "simulated" or settings.simulate_unconnected)
     keys = AgeDecryptor(settings.sops_age_key_file) if decrypts else None
-    trees = DesiredTrees(repo, cache, settings.limits, builds=folder_builds(), simulated=unconnected).decrypting(keys)
+    trees = DesiredTrees(repo, cache, settings.limits, builds=folder_builds(), decryptor=keys, clusters=reading)
     driver = Driver(
         reader=repo,
         writer=remote,
@@ -272,8 +272,10 @@ def run_scenario(
     fleet = SimulatedFleet(clock, rules=script.clusters)
 
     def start(on_event: Callable[[Event], None]) -> Reconciler:
-        trees = DesiredTrees(repo, MemoryCache(), chosen.limits, what_if=what_if, builds=folder_builds())
-        trees = trees.decrypting(StandInValues())
+        trees = DesiredTrees(
+            repo, MemoryCache(), chosen.limits,
+            builds=folder_builds(), decryptor=StandInValues(), clusters=ClusterReading(what_if),
+        )  # fmt: skip
         return Driver(
             reader=repo,
             writer=repo,

@@ -53,6 +53,14 @@ class _Read(NamedTuple):
         return cls(commit, state.observed_commit, frozenset(standing), frozenset(unfinished))
 
 
+class ClusterReading(NamedTuple):
+    """How the clusters of a commit count: as if some were added, gone or cordoned, and unless they are `simulated` one
+    without a connection is a fault."""
+
+    what_if: WhatIf = WhatIf()
+    simulated: bool = True
+
+
 class DesiredTrees:
     """Reads the desired tree of commits. One instance serves one thread."""
 
@@ -62,28 +70,21 @@ class DesiredTrees:
         cache: BlobCache,
         limits: Limits,
         *,
-        what_if: WhatIf | None = None,
         builds: Builds | None = None,
-        simulated: bool = True,
+        decryptor: Decryptor | None = None,
+        clusters: ClusterReading | None = None,
     ) -> None:
-        """With `what_if` every tree is read as if clusters were added, gone or cordoned; without `builds` a folder
-        that must be built is a fault, and unless clusters are `simulated` so is one without a connection."""
-        self.encrypted = EncryptedSecrets(self._contents, None)
-        self._simulated = simulated
+        """Without `builds` a folder that must be built is a fault. With a `decryptor` what SOPS encrypted is one unless
+        it can be decrypted; without one nothing of it is asked, and nothing of it can be applied."""
+        self.encrypted = EncryptedSecrets(self._contents, decryptor)
+        self._clusters = clusters or ClusterReading()
         self._repo = repo
-        self._what_if = what_if or WhatIf()
         self._builds = builds
         self._cache = cache
         self._limits = limits
         self._parsed: dict[tuple[str, str], ParsedFile] = {}
         self._readings: dict[tuple[str, str], desired.FileReading] = {}
         self._latest: dict[_Read, Desired] = {}
-
-    def decrypting(self, decryptor: Decryptor | None) -> DesiredTrees:
-        """The same, where what SOPS encrypted is a fault unless it can be decrypted. Without a decryptor nothing of it
-        is asked, and nothing of it can be applied."""
-        self.encrypted = EncryptedSecrets(self._contents, decryptor)
-        return self
 
     def at(self, commit: str, state: FleetState) -> Desired:
         """The fleet as written at a commit, parts with errors held at their last good version as `state` knows it."""
@@ -117,10 +118,10 @@ class DesiredTrees:
                 contents=self._content,
                 built=self._built(listing),
                 built_of=built_of,
-                simulated=self._simulated,
+                simulated=self._clusters.simulated,
             )
         )
-        wanted = self._what_if.applied_to(wanted)
+        wanted = self._clusters.what_if.applied_to(wanted)
         self._latest = {key: known for key, known in self._latest.items() if key.commit == commit}
         if self._builds is None or not self._builds.unfinished:
             self._latest[read] = wanted

@@ -11,7 +11,7 @@ import pytest
 from gitfleet.loop.directories import ByConnection
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
-from gitfleet.loop.trees import DesiredTrees
+from gitfleet.loop.trees import ClusterReading, DesiredTrees
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.wiring import simulated_clusters
@@ -38,7 +38,9 @@ def a_world() -> World:
     def start(driver: Driver) -> None:
         directory = simulated_clusters(world.fleet, world.clock)
         driver.fanout = Fanout(directory=ByConnection(real=directory, simulated=directory), executor=None)
-        driver.desired_trees = DesiredTrees(world.repo, MemoryCache(), Limits(), simulated=False)
+        driver.desired_trees = DesiredTrees(
+            world.repo, MemoryCache(), Limits(), clusters=ClusterReading(simulated=False)
+        )
 
     world.start_with = start
     world.restart()

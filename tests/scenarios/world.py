@@ -89,7 +89,7 @@ class World:
 
     def start(self, checkpoint: Checkpoint = nothing) -> Driver:
         """A process that knows nothing but the remote."""
-        trees = DesiredTrees(self.repo, _CACHE, self.limits).decrypting(self.decryptor)
+        trees = DesiredTrees(self.repo, _CACHE, self.limits, decryptor=self.decryptor)
         driver = Driver(
             reader=self.repo,
             writer=self.repo,
