@@ -302,7 +302,7 @@ def test_what_fails_for_one_cluster_changes_nothing_on_the_others(
 def test_an_object_whose_removal_cannot_be_judged_stays_and_the_others_are_done(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    poison = poisoned(monkeypatch, "gitfleet.apply.plan", "prune", lambda entry, _: entry.key.name == "retired")
+    poison = poisoned(monkeypatch, "gitfleet.apply.plan", "prune", lambda entry, *_: entry.key.name == "retired")
     run, retired = Run(), builders.config_map(BAD, "retired", {"k": "1"})
     run.world.commit(*fleet("app:1"), retired)
     run.world.settle()
