@@ -141,12 +141,17 @@ def _holders(claims: Claims) -> tuple[dict[Identity, PlacementKey], dict[Identit
     """`holders`, and for whom each object stays, one that only reports differences included."""
     staying = {i: e.placement for i, e in claims.entries.items() if not claims.releases(e)}
     holders = {i: placement for i, placement in staying.items() if not claims.hands_over(claims.entries[i])}
-    for placement, work in claims.works.items():
+    going = claims.request.going
+    for placement, work in sorted(claims.works.items(), key=lambda item: item[0] in going):
         reports_only = work.apply_strategy.type.only_reports
         for manifest in work.manifests if work.error is None else ():
             identity = manifest.key.identity
             staying.setdefault(identity, placement)
             if reports_only:
+                continue
+            entry = claims.entries.get(identity)
+            if entry is not None and entry.placement != placement and placement in going:
+                holders.setdefault(identity, entry.placement)  # it has it since: what leaves takes nothing back
                 continue
             holder = holders.setdefault(identity, placement)
             if holder != placement and claims.yields_to(placement, manifest, holder):

@@ -204,6 +204,11 @@ class Successors:
                 lacking = key
         return lacking
 
+    def is_taken(self, owner: PlacementKey, cluster: str, identity: Identity) -> bool:
+        """Whether another placement is to have an object on a cluster now, by what its binding names."""
+        others = (key for key in self.selecting(identity, owner) if self.binding(key, cluster) is not None)
+        return any(not self._lacks(key, cluster, identity, None) for key in others)
+
     def _selects_again(self, key: PlacementKey, cluster: str, identity: Identity) -> bool:
         """Whether an older snapshot had the object, the one that is to be there has not, and the newest has it again:
         what was given up was taken back. A snapshot before the object is a rollback, which takes it away."""

@@ -98,21 +98,24 @@ def _never_began(binding: Binding) -> bool:
 
 def awaiting_successors(record: PlacementRecord, successors: Successors) -> dict[str, Frozen]:
     """The clusters on which a deleted placement stays for now, since another one takes over an object of it that it has
-    not got yet: it may wait for a run, a freeze, a pin or a budget, and until it has it nobody else would."""
+    not got yet: it may wait for a run, a freeze, a pin or a budget, and until it has it nobody else would. Not where a
+    third one is there for other objects, and waits for this one to leave: in the end both would wait for each other.
+    What the first one takes over stays on the cluster all the same."""
     found: dict[str, Frozen] = {}
     key, bindings = record.placement.key, record.bindings if record.placement.deleting is not None else ()
     named = {binding.resource_snapshot for binding in bindings}
     contents = {name: sorted(successors.content(key, record.snapshot_named(name))) for name in named}
     for binding in bindings:
-        for identity in contents[binding.resource_snapshot]:
-            if (other := successors.awaited_there(key, binding.cluster, identity)) is not None:
-                reason = (
-                    f"{other.kind} {other} selects its objects and has not rolled them out to {binding.cluster} yet"
-                )
-                if error := successors.error_of(other, identity):
-                    reason = f"{other.kind} {other} may select its objects, but {error}"
-                found[binding.cluster] = Frozen(reason, None, other)
-                break
+        here, cluster = contents[binding.resource_snapshot], binding.cluster
+        awaited = ((one, other) for one in here if (other := successors.awaited_there(key, cluster, one)) is not None)
+        if (first := next(awaited, None)) is None:
+            continue
+        identity, other = first
+        if error := successors.error_of(other, identity):
+            found[cluster] = Frozen(f"{other.kind} {other} may select its objects, but {error}", None, other)
+        elif not any(successors.is_taken(key, cluster, one) for one in here):
+            reason = f"{other.kind} {other} selects its objects and has not rolled them out to {cluster} yet"
+            found[cluster] = Frozen(reason, None, other)
     return found
 
 

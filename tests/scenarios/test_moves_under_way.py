@@ -88,3 +88,53 @@ def test_two_that_are_folded_while_one_of_them_leaves_end() -> None:
     world.write({at_namespace("gold"): to_yaml(of("gold", "delta"))})
     world.settle()
     assert_done(world, "delta")
+
+
+@pytest.mark.parametrize("passes", [1, 2, 3])
+@pytest.mark.parametrize("names", [("c1", "c2"), ("c1", "c2", "c3")])
+def test_a_part_of_what_is_renamed_that_goes_on_to_a_third_placement_ends(names: tuple[str, ...], passes: int) -> None:
+    """web is renamed to store; then one of its two namespaces gets the label of shop."""
+    world = World(rules=(QUICK,))
+    owners = {"web": "web", "n2": "web", "shop": "shop"}
+    spaces, apps = [of(*one) for one in owners.items()], [builders.deployment(name, "app") for name in owners]
+    world.commit(*members(*names), *spaces, *apps, by_label("web"), by_label("shop"))
+    world.settle()
+    with world.nothing_deleted():
+        moved = {at_namespace(name): to_yaml(of(name, "store")) for name in ("web", "n2")}
+        world.write({at("web"): None, at("store"): to_yaml(by_label("store")), **moved})
+        for _ in range(passes):
+            world.advance(seconds=20)
+            world.reconcile()
+        world.commit(of("n2", "shop"))
+        world.settle()
+    assert_done(world, "shop", "store")
+
+
+@pytest.mark.parametrize(("first", "second"), [(2, 1), (1, 1), (1, 2), (3, 1)])
+def test_a_placement_that_leaves_sets_nothing_back(first: int, second: int) -> None:
+    """web is renamed to store, edited, and moves on to shop: no cluster gets the old content again."""
+    world, images = World(rules=(QUICK,)), dict[str, list[str]]()
+    owners = {"web": "web", "shop": "shop"}
+    spaces, apps = [of(*one) for one in owners.items()], [builders.deployment(name, "app") for name in owners]
+    world.commit(*members("c1", "c2", "c3"), *spaces, *apps, by_label("web"), by_label("shop"))
+    world.settle()
+
+    def reconcile(passes: int) -> None:
+        for _ in range(passes):
+            world.reconcile()
+            world.advance(seconds=20)
+            for name in ("c1", "c2", "c3"):
+                live = world.live(name, "Deployment", "app", "web") or {}
+                (container,) = live["spec"]["template"]["spec"]["containers"]
+                images.setdefault(name, []).append(container["image"])
+
+    world.write(
+        {at("web"): None, at("store"): to_yaml(by_label("store")), at_namespace("web"): to_yaml(of("web", "store"))}
+    )
+    reconcile(first)
+    world.commit(newer("web"))
+    reconcile(second)
+    world.commit(of("web", "shop"))
+    reconcile(30)
+    for seen in images.values():
+        assert seen == sorted(seen, key=lambda image: image == "nginx:2") and seen[-1] == "nginx:2"
