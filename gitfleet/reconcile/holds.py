@@ -41,7 +41,7 @@ def decide_with_holds(
     answered = removals.answered(before.holds, verdicts)
     holds = gates.without_ended(removals.without_corrected(answered, wanted.faults, wanted.read_again), before)
     approved = {removal.id for hold in holds.values() if hold.answer is Status.TRUE for removal in hold.removals}
-    held, every = removals.pending(holds.values()), tuple(holds.values())
+    held, every = removals.not_begun(holds.values(), before), tuple(holds.values())
     ended = tuple(hold for name, hold in before.holds.items() if name not in holds)
     known = partial(removals.JudgeRequest, desired=wanted, before=before, holds=every, ended=ended, gates=gates)
     fresh: dict[str, Hold] = {}

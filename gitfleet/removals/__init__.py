@@ -8,6 +8,7 @@
     Kept                the same removals by what must be kept for them
     still_wanted        what people want, and the placements and clusters that stay
     pending             the removals of holds that nobody has approved
+    not_begun           those of them that are not under way
     answered            the holds with their answers
     remaining           the holds that are still asked for
     without_corrected   the holds without those that waited for errors which are corrected
@@ -24,7 +25,7 @@ placed, so a fleet without a state holds nothing.
 Source: decisions D25, D31 and D33.
 """
 
-from gitfleet.removals.answers import answered, asked, pending, remaining
+from gitfleet.removals.answers import answered, asked, not_begun, pending, remaining
 from gitfleet.removals.gated import Gates
 from gitfleet.removals.going import going, handed_on, waiting_for_pins
 from gitfleet.removals.holds import as_of_now, fields_of, new_holds, taken_over, with_lines
@@ -46,6 +47,7 @@ __all__ = [
     "handed_on",
     "judge",
     "new_holds",
+    "not_begun",
     "pending",
     "remaining",
     "still_wanted",

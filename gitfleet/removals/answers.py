@@ -7,8 +7,11 @@ from dataclasses import replace
 from typing import Final
 
 from gitfleet.api.conditions import Condition, Reason, Status
-from gitfleet.api.holds import APPROVED, Hold, Removal
+from gitfleet.api.holds import APPROVED, OF_GATES, Hold, Removal, RemovalKind
 from gitfleet.model.approvals import Asked, Verdict
+from gitfleet.model.state import FleetState
+from gitfleet.model.successors import is_held_for
+from gitfleet.removals.going import content_of
 from gitfleet.removals.kept import Kept
 
 IN_PART: Final = "; a part of it is held no more, the rest still is"
@@ -45,6 +48,29 @@ def _answered(hold: Hold, verdict: Verdict) -> Hold:
 def pending(holds: Iterable[Hold]) -> tuple[Removal, ...]:
     """The removals of holds that are not approved: none of them may happen."""
     return tuple(removal for hold in holds if hold.answer is not Status.TRUE for removal in hold.removals)
+
+
+def not_begun(holds: Iterable[Hold], before: FleetState) -> tuple[Removal, ...]:
+    """`pending` without what is under way, since it was approved; what a hold of gates keeps had been given up before
+    that."""
+    return tuple(
+        removal
+        for hold in holds
+        for removal in pending([hold])
+        if is_held_for(hold, removal, *OF_GATES) or not _has_begun(removal, before)
+    )
+
+
+def _has_begun(removal: Removal, before: FleetState) -> bool:
+    record = before.placements.get(removal.placement) if removal.placement is not None else None
+    if record is None:
+        return False
+    if removal.kind is RemovalKind.PLACEMENT:
+        return record.placement.deleting is not None
+    latest, gone = record.latest_resources, removal.object
+    if removal.kind is not RemovalKind.OBJECT or gone is None or latest is None:
+        return False
+    return all(one.identity != gone.identity for _, one in content_of(latest))
 
 
 def remaining(
