@@ -28,9 +28,12 @@ def matches(selector: ResourceSelector, manifest: Manifest) -> bool:
 
 
 def is_nearly_labelled(selector: ResourceSelector, manifest: Manifest) -> bool:
-    """Whether an object would be one that a selector names, but for labels that are nearly those."""
+    """Whether an object would be one that a selector names, but for labels that are nearly those; one that it names is
+    not."""
     by, key = selector.label_selector, manifest.key
     if by is None or not by.match_labels or (key.group, key.kind) != (selector.group, selector.kind):
+        return False
+    if matches(selector, manifest):
         return False
     return all(
         any(is_near(name, key) and is_near(value, wanted) for name, value in manifest.labels.items())

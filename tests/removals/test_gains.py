@@ -125,6 +125,7 @@ def test_what_may_be_meant_for_a_selector_that_is_gone(
         (by(team="shop"), {"taem": "Shop", "x": "y"}, True),
         (by(team="shop"), {"team": "pay"}, False),
         (by(team="shop"), {"area": "shop"}, False),
+        (by(team="shop"), {"team": "shop"}, False),
         (by(team="shop", tier="front"), {"team": "shpo"}, False),
         (by(team="shop", tier="front"), {"team": "shpo", "tier": "front"}, True),
         (by(kind="Secret", team="shop"), {"team": "shop"}, False),

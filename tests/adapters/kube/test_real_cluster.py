@@ -6,7 +6,7 @@ import json
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 from kubernetes.client import CoreV1Api
@@ -25,6 +25,7 @@ from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, 
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
 from gitfleet.observe import availability_of
+from gitfleet.ports.clusters import ClusterClient
 from gitfleet.settings import ConnectionRules
 from tests.apply.strategies import apply_strategy
 from tests.realparts.control_plane import ApiServer, ControlPlanes
@@ -53,10 +54,17 @@ def member(server: ApiServer) -> MemberCluster:
     return MemberCluster(name=server.name, connection=Connection(context=server.name))
 
 
-class Reconciles:
-    """Looks, plans, pledges, performs and settles, as a reconcile does."""
+class NamedClient(ClusterClient, Protocol):
+    """A client that says of which cluster it is."""
 
-    def __init__(self, cluster: KubeClient) -> None:
+    @property
+    def cluster(self) -> str: ...
+
+
+class Reconciles:
+    """Observes, plans, records, performs and settles, as a reconcile does."""
+
+    def __init__(self, cluster: NamedClient) -> None:
         self.cluster = cluster
         self.inventory: Inventory = {}
         self.outcomes: tuple[Outcome, ...] = ()

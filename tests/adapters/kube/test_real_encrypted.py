@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,12 @@ from kubernetes.client import CoreV1Api
 
 from gitfleet.adapters.kube import KubeClient
 from gitfleet.adapters.sops import AgeDecryptor
-from gitfleet.api.objects import Manifest, Origin, key_of
+from gitfleet.api.objects import Manifest, ObjectKey, Origin, key_of
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.yaml_reader import parse_documents
 from gitfleet.loop.encrypted import EncryptedSecrets
-from gitfleet.model.operations import Outcome
+from gitfleet.model.observations import ClusterObservation
+from gitfleet.model.operations import Create, Outcome
 from tests import builders
 from tests.adapters.kube.test_real_cluster import Reconciles, directory, kinds, member
 from tests.realparts.control_plane import ApiServer
@@ -31,10 +32,17 @@ class Decrypting:
 
     def __init__(self, client: KubeClient, keys: Path) -> None:
         self.cluster = client.cluster
-        self.observe = client.observe
         self._client = client
         self._files: dict[str, bytes] = {}
         self._secrets = EncryptedSecrets(lambda blobs: {b: self._files[b] for b in blobs}, AgeDecryptor(keys))
+
+    def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
+        """KubeClient.observe."""
+        return self._client.observe(keys, probe=probe)
+
+    def close(self) -> None:
+        """KubeClient.close."""
+        self._client.close()
 
     def manifest(self, body: dict[str, Any]) -> Manifest:
         """The manifest of a file with this object encrypted."""
@@ -76,7 +84,7 @@ def test_drift_of_an_encrypted_value_is_seen_and_corrected(
     body = builders.an_object("v1", "Secret", "db", namespace=namespace)
     body[field] = texts if field == "stringData" else {name: b64(text) for name, text in texts.items()}
     wanted = cluster.manifest(body)
-    reconciles: Any = Reconciles(cluster)  # type: ignore[arg-type]  # what it asks of a client
+    reconciles = Reconciles(cluster)
     assert kinds(reconciles.reconcile(wanted, **strategy)) == [("Create", "Secret")]
     assert kinds(reconciles.reconcile(wanted, **strategy)) == [("Keep", "Secret")]
     with server.client() as client:
@@ -97,9 +105,10 @@ def test_drift_of_an_encrypted_value_is_seen_and_corrected(
 
 def test_a_server_that_refuses_an_encrypted_secret_quotes_none_of_it(server: ApiServer, cluster: Decrypting) -> None:
     body = builders.secret(server.make_namespace(), "db", {".dockerconfigjson": "c4nary-is-no-json"})
-    reconciles: Any = Reconciles(cluster)  # type: ignore[arg-type]  # what it asks of a client
+    reconciles = Reconciles(cluster)
     reconciles.reconcile(cluster.manifest({**body, "type": "kubernetes.io/dockerconfigjson"}))
     (outcome,) = reconciles.outcomes
     assert not outcome.ok
     assert "c4nary" not in outcome.message
+    assert isinstance(outcome.operation, Create)
     assert outcome.operation.manifest.body["stringData"][".dockerconfigjson"].startswith("ENC[")
