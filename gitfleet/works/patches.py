@@ -72,22 +72,32 @@ class CompiledPatch:
                 raise self._missing(depth + 1)
             here[slot] = inner.copy()
             here = here[slot]
+        last = self.tokens[-1]
         if self._operation != "add":
-            self._slot(here, self.tokens[-1], len(self.tokens) - 1)
+            self._slot(here, last, len(self.tokens) - 1)
+        elif isinstance(here, list) and last != "-" and _index(last, len(here) + 1) is None:
+            raise PatchError(f"add {self.path} does not apply")
         return root
 
     def _slot(self, container: Any, token: str, depth: int) -> Any:
         """The key or index of a token in its container; PatchError when nothing is there."""
         if isinstance(container, dict) and token in container:
             return token
-        # The length first: Python reads no number of thousands of digits.
-        short = isinstance(container, list) and len(token) <= len(str(len(container)))
-        if short and token.isascii() and token.isdigit() and int(token) < len(container):
-            return int(token)
-        raise self._missing(depth + 1)
+        index = _index(token, len(container)) if isinstance(container, list) else None
+        if index is None:
+            raise self._missing(depth + 1)
+        return index
 
     def _missing(self, depth: int) -> PatchError:
         place = "".join(f"/{jsonpointer.escape(token)}" for token in self.tokens[:depth])
         if place == self.path:
             return PatchError(f"{self._operation} {self.path}: nothing is there")
         return PatchError(f"{self._operation} {self.path}: {place} is not there or cannot hold it")
+
+
+def _index(token: str, length: int) -> int | None:
+    """The index below `length` that a token is, by RFC 6901: versions of the library take leading zeros, too."""
+    # The length first: Python reads no number of thousands of digits.
+    if len(token) > len(str(length)) or not (token.isascii() and token.isdigit()):
+        return None
+    return int(token) if str(int(token)) == token and int(token) < length else None

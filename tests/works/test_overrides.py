@@ -283,7 +283,7 @@ def test_no_patch_raises_changes_the_original_or_tells_a_secret(patches: list[Js
 
 
 def body_with_list() -> Manifest:
-    return obj("v1", "ConfigMap", "l", "web", items=["a", {"b": 1}])
+    return obj("v1", "ConfigMap", "l", "web", items=["a", {"b": 1}], ten=[{}] * 10)
 
 
 def test_lists_are_patched_by_index() -> None:
@@ -302,6 +302,11 @@ def test_lists_are_patched_by_index() -> None:
         (replace_("/items/2/b", "x"), "replace /items/2/b: /items/2 is not there or cannot hold it"),
         (replace_("/items/-", "x"), "replace /items/-: nothing is there"),
         (replace_("/items/²", "x"), "replace /items/²: nothing is there"),
+        (replace_("/items/00", "x"), "replace /items/00: nothing is there"),
+        (add("/items/00", "x"), "add /items/00 does not apply"),
+        (add("/items/-1", "x"), "add /items/-1 does not apply"),
+        (add("/items/1_0", "x"), "add /items/1_0 does not apply"),
+        (add("/ten/01/b", "x"), "add /ten/01/b: /ten/01 is not there or cannot hold it"),
         (JsonPatch("remove", "/items/1/c"), "remove /items/1/c: nothing is there"),
     ],
 )
