@@ -30,6 +30,7 @@ from hashlib import sha256
 
 from gitfleet.api.objects import Manifest, Origin, key_of
 from gitfleet.desired.accept import Accepted, accept
+from gitfleet.desired.ignore_rules import IgnoreRules, read_ignore
 from gitfleet.desired.paths import (
     CHART_FILE,
     IGNORE_FILE,
@@ -58,6 +59,7 @@ __all__ = [
     "DesiredRequest",
     "FileReading",
     "HeldVersion",
+    "IgnoreRules",
     "SourceFile",
     "accept",
     "built_folders",
@@ -71,6 +73,7 @@ __all__ = [
     "placement_update_breaks",
     "read_desired",
     "read_file",
+    "read_ignore",
     "read_paths",
     "wanted_paths",
 ]

@@ -24,6 +24,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.staged import DisruptionBudget
 from gitfleet.desired.commented import STAYS, Comments, lost_windows
+from gitfleet.desired.ignore_rules import IgnoreRules
 from gitfleet.desired.paths import IGNORE_FILE, read_paths
 from gitfleet.desired.present import Present, any_matches
 from gitfleet.desired.readings import Contents, FileReading, ReadObject, payload_identity
@@ -84,7 +85,7 @@ class _Files:
     recovery: Recovery
     chosen: Mapping[Identity, ReadObject]
     readings: Mapping[str, FileReading]
-    rules: bytes
+    rules: IgnoreRules
     read: frozenset[str]
     unread: Sequence[str]
     comments: dict[str, Comments] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gitfleet.api.faults import Fault, Severity
+from gitfleet.desired.ignore_rules import IgnoreRules, read_ignore
 from gitfleet.desired.paths import (
     IGNORE_FILE,
     built_folders,
@@ -16,7 +17,6 @@ from gitfleet.desired.paths import (
     folders_of,
     is_manifest_path,
     is_ours,
-    read_ignore,
     read_one_by_one,
     wanted_paths,
 )
@@ -41,8 +41,8 @@ class Gathered:
 def gather(request: DesiredRequest) -> Gathered:
     """Read every wanted entry of the request's files."""
     gathered = Gathered()
-    ignore = _ignore_rules(request, gathered)
-    wanted = sorted(wanted_paths(request.files, ignore))
+    rules = _ignore_rules(request, gathered)
+    wanted = sorted(wanted_paths(request.files, rules))
     one_by_one = frozenset(read_one_by_one(wanted))
     read = 0
     for path in wanted:
@@ -65,18 +65,17 @@ def gather(request: DesiredRequest) -> Gathered:
     return gathered
 
 
-def _ignore_rules(request: DesiredRequest, gathered: Gathered) -> bytes:
+def _ignore_rules(request: DesiredRequest, gathered: Gathered) -> IgnoreRules:
     source = request.files.get(IGNORE_FILE)
     if source is None:
-        return b""
+        return IgnoreRules()
     if source.mode in (SYMLINK, SUBMODULE) or (source.size or 0) > MAX_FILE_BYTES:
         message = f"is no file of at most {MAX_FILE_BYTES} bytes, so that none of its rules is read; put the rules here"
         gathered.faults.append(Fault(IGNORE_FILE, 1, "", "", message))
-        return b""
-    content = request.contents(source.blob)
-    _, faults = read_ignore(content)
-    gathered.faults += [Fault(IGNORE_FILE, line, "", "", message) for line, message in faults]
-    return content
+        return IgnoreRules()
+    rules = read_ignore(request.contents(source.blob))
+    gathered.faults += [Fault(IGNORE_FILE, line, "", "", message) for line, message in rules.faults]
+    return rules
 
 
 def _closed_entry(path: str, source: SourceFile) -> Fault | None:

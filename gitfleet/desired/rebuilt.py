@@ -13,6 +13,7 @@ from typing import Final
 
 from gitfleet.api.faults import Severity
 from gitfleet.api.objects import Identity, ObjectKey, key_of
+from gitfleet.desired.ignore_rules import IgnoreRules
 from gitfleet.desired.paths import (
     BUILD_FILES,
     HELM_IGNORE_FILE,
@@ -56,7 +57,7 @@ def without_hash(identity: Identity, path: str) -> Identity:
 class Rebuilt:
     """The files of a commit that were read or built at the observed one, and what the commit reads and builds."""
 
-    def __init__(self, request: DesiredRequest, rules: bytes) -> None:
+    def __init__(self, request: DesiredRequest, rules: IgnoreRules) -> None:
         self._request = request
         self._read = read_paths(request.files, rules)
         self._used = self._read.union(*(built.sources for built in request.built.values()))

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 from gitfleet.api.clusters import CLUSTER_GROUP
 from gitfleet.api.objects import Identity
+from gitfleet.desired.ignore_rules import IgnoreRules, read_ignore
 from gitfleet.desired.kinds import is_our_group
-from gitfleet.desired.paths import IGNORE_FILE, area_of, ignoring_line, is_build_file
+from gitfleet.desired.paths import IGNORE_FILE, area_of, is_build_file
 from gitfleet.desired.readings import ReadObject, payload_identity
 from gitfleet.desired.rebuilt import Rebuilt, rebuilt_folders, without_hash
 from gitfleet.desired.recovery import Recovery
@@ -68,7 +69,7 @@ class _Commit:
     before: Mapping[Identity, ReadObject]
     chosen: Mapping[Identity, ReadObject]
     rebuilt: Rebuilt
-    rules: bytes
+    rules: IgnoreRules
     staying: Collection[str]
     placed: Collection[Identity]
     fresh: Mapping[Identity, Identity]
@@ -138,7 +139,7 @@ def ignored_placed(request: DesiredRequest) -> dict[str, int]:
     """The files of placed objects, and of what is held because it was hidden, that an ignore rule hides now, with the
     line of the rule."""
     rules = ignore_rules(request)
-    if not rules.strip():
+    if not rules:
         return {}
     newest = (record.latest_resources for record in request.accepted.placements.values())
     paths = {document.path for snapshot in newest if snapshot is not None for document in snapshot.documents}
@@ -146,15 +147,15 @@ def ignored_placed(request: DesiredRequest) -> dict[str, int]:
     return {path: line for path in sorted(paths) if (line := ignored_at(path, request, rules))}
 
 
-def ignore_rules(request: DesiredRequest) -> bytes:
-    """The content of the ignore file, none where it is not an ordinary file."""
+def ignore_rules(request: DesiredRequest) -> IgnoreRules:
+    """The rules of the ignore file, none where it is not an ordinary file."""
     source = request.files.get(IGNORE_FILE)
-    return request.contents(source.blob) if source is not None and source.mode < SYMLINK else b""
+    return read_ignore(request.contents(source.blob) if source is not None and source.mode < SYMLINK else b"")
 
 
-def ignored_at(path: str, request: DesiredRequest, rules: bytes) -> int:
+def ignored_at(path: str, request: DesiredRequest, rules: IgnoreRules) -> int:
     """The line of the ignore rule that hides a file of the commit, 0 for none."""
-    return ignoring_line(rules, path) if path in request.files else 0
+    return rules.line_hiding(path) if path in request.files else 0
 
 
 def _is_cluster(identity: Identity) -> bool:

@@ -212,9 +212,11 @@ class DesiredTrees:
         wanted = desired.wanted_paths(listing, self._ignore_rules(listing))
         return self._builds.built(desired.built_folders(wanted), listing, self._contents)
 
-    def _ignore_rules(self, listing: Mapping[str, TreeEntry]) -> bytes:
+    def _ignore_rules(self, listing: Mapping[str, TreeEntry]) -> desired.IgnoreRules:
         entry = listing.get(desired.IGNORE_FILE)
-        return self._content(entry.oid) if entry is not None and entry.mode.startswith("100") else b""
+        return desired.read_ignore(
+            self._content(entry.oid) if entry is not None and entry.mode.startswith("100") else b""
+        )
 
     def _source(self, path: str, entry: TreeEntry) -> desired.SourceFile:
         key = (path, entry.oid)

@@ -9,7 +9,8 @@ import pytest
 from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-from gitfleet.desired.paths import read_ignore
+from gitfleet.desired import ignore_rules
+from gitfleet.desired.ignore_rules import read_ignore
 from tests.growth import grows_with_its_input
 
 SEGMENTS = (
@@ -44,12 +45,12 @@ def test_rules_decide_as_they_do_for_the_library(seed: int) -> None:
             choose.choice(("", "", "!")) + choose.choice(("", "/")) + "/".join(several(5, SEGMENTS)) + end
             for end in several(3, ("", "", "/"))
         ]
-        rules, faults = read_ignore("\n".join(lines).encode())
+        rules = read_ignore("\n".join(lines).encode())
         plain = GitIgnoreSpec.from_lines(lines)
-        assert faults == []
+        assert rules.faults == ()
         for _ in range(20):
             path = "/".join("".join(several(4, ("a", "a", "b"))) for _ in range(choose.randint(1, 7)))
-            assert rules.match_file(path) == plain.match_file(path), (lines, path)
+            assert rules.hide(path) == plain.match_file(path), (lines, path)
 
 
 @pytest.mark.parametrize(
@@ -71,12 +72,12 @@ def test_rules_decide_as_they_do_for_the_library(seed: int) -> None:
     ],
 )
 def test_comparing_a_path_takes_as_long_as_it_is(rule: str, again: str, end: str) -> None:
-    rules, faults = read_ignore(rule.encode())
-    assert faults == []
+    rules = read_ignore(rule.encode())
+    assert rules.faults == ()
 
     def run(size: int) -> Callable[[], object]:
         path = again * size + end
-        return lambda: rules.match_file(path)
+        return lambda: rules.hide(path)
 
     assert grows_with_its_input(run)
 
@@ -90,7 +91,7 @@ ODD = (
 @pytest.mark.parametrize("odd", [*ODD, *SEGMENTS])
 def test_whatever_the_library_reads_is_known(odd: str) -> None:
     for line in (odd, f"/{odd}", f"{odd}/", f"!{odd}/**", f"**/{odd}/*", f"a/**/{odd}/**/b/", f"{odd}/{odd}/*/{odd}"):
-        assert read_ignore(line.encode())[1] == [], line
+        assert read_ignore(line.encode()).faults == (), line
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,24 @@ def test_what_another_release_would_spell_in_another_way_is_refused(
         return None if regex is None else regex.replace(ours, other), include
 
     monkeypatch.setattr(GitIgnoreSpecPattern, "pattern_to_regex", staticmethod(respelled))
-    rules, faults = read_ignore(b"/plain/\n**/a*b/**/c\n")
+    rules = read_ignore(b"/plain/\n**/a*b/**/c\n")
     sentence = "is no pattern that gitfleet matches with the installed pathspec; install 1.1 of it"
-    assert faults == [(2, sentence)]
-    assert rules.match_file("plain/a") and not rules.match_file("ab/c")
+    assert rules.faults == ((2, sentence),)
+    assert rules.hide("plain/a") and not rules.hide("ab/c")
+
+
+def test_rules_are_made_once_however_many_paths_they_hide(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    known = ignore_rules._patterns
+
+    def counted(line: str) -> list[tuple[str, bool | None]]:
+        made.append(line)
+        return known(line)
+
+    monkeypatch.setattr(ignore_rules, "_patterns", counted)
+    content = b"\n".join(b"/old-%d/" % number for number in range(20)) + b"\n# all\n*.bak\n!kept.bak\n"
+    rules = read_ignore(content)
+    lines = [rules.line_hiding(f"old-{number % 20}/{number}.yaml") for number in range(500)]
+    assert lines == [number % 20 + 1 for number in range(500)]
+    assert [rules.line_hiding(path) for path in ("a.bak", "kept.bak", "old-3/x.bak", "a")] == [22, 0, 22, 0]
+    assert len(made) == 22

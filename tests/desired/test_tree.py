@@ -11,7 +11,7 @@ from gitfleet.api.objects import GroupKind
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
-from gitfleet.desired import SourceFile, is_read, read_desired, wanted_paths
+from gitfleet.desired import SourceFile, is_read, read_desired, read_ignore, wanted_paths
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState, PlacementRecord
 from tests.desired.commits import faults_of, read, request_of, source_of
@@ -340,7 +340,10 @@ def test_ignored_and_hidden_files_are_not_read() -> None:
     desired = read(files)
     assert desired.faults == ()
     assert [str(manifest.origin) for manifest in desired.payload] == ["resources/keep.tmp.yaml:1"]
-    assert sorted(wanted_paths(files, files[".gitfleetignore"].encode())) == ["README.md", "resources/keep.tmp.yaml"]
+    assert sorted(wanted_paths(files, read_ignore(files[".gitfleetignore"].encode()))) == [
+        "README.md",
+        "resources/keep.tmp.yaml",
+    ]
 
 
 def test_bad_lines_of_the_ignore_file() -> None:

@@ -1,0 +1,115 @@
+"""The rules of `.gitfleetignore`, in gitignore's syntax: which files of a commit gitfleet does not read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from pathspec import GitIgnoreSpec
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+from gitfleet.formats.yaml_reader import LineFault
+
+_LONGEST_PATTERN: Final = 500
+_MOST_RULES: Final = 1000
+"""Each costs time for every path of the commit."""
+_ANY_START: Final = "^(?:.+/)?"
+_ANY_FOLDERS: Final = "(?:/.+)?"
+_ANY_TEXT: Final = "[^/]*"
+"""How pathspec writes `**/` at the beginning, `/**` in between, and `*`."""
+_KNOWN_SPELLING: Final = re.compile(
+    rf"\.|(?:\^(?:{re.escape(_ANY_START[1:])})?)?"
+    rf"(?:{re.escape(_ANY_FOLDERS)}|{re.escape(_ANY_TEXT)}|\[\^/\]\+|\[\^?\]?[^\]]*\]|\\.|[^\\.^$*+?{{}}\[\]|()])*+"
+    r"(?:\(\?P<ps_d>/\)|\(\?:\(\?P<ps_d>/\)\|\$\))?",
+    re.DOTALL,
+)
+"""All that pathspec makes of patterns, as of 1.1: with another repetition than these, matching could take for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreRules:
+    """The rules of an ignore file, each with its line, and a fault for each line that is none.
+
+    The repo is not trusted: matching takes time that grows as the path does, whatever the rules are.
+    """
+
+    rules: Sequence[tuple[int, GitIgnoreSpecPattern]] = ()
+    faults: Sequence[LineFault] = ()
+    _all: GitIgnoreSpec = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_all", GitIgnoreSpec([rule for _, rule in self.rules], backend="simple"))
+
+    def __bool__(self) -> bool:
+        return bool(self.rules)
+
+    def hide(self, path: str) -> bool:
+        """Whether a path is ignored."""
+        return bool(self.rules) and self._all.match_file(path)
+
+    def line_hiding(self, path: str) -> int:
+        """The line of the last rule that ignores a path, 0 where the path is not ignored."""
+        if not self.hide(path):
+            return 0
+        return max(line for line, rule in self.rules if rule.include and rule.match_file(path))
+
+
+def read_ignore(content: bytes) -> IgnoreRules:
+    """The rules of an ignore file with this content."""
+    rules: list[tuple[int, GitIgnoreSpecPattern]] = []
+    faults: list[LineFault] = []
+    for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        if len(rules) >= _MOST_RULES:
+            faults.append((number, f"more than {_MOST_RULES} rules are not read, those from here on; write fewer"))
+            break
+        if "\ufffd" in line:
+            faults.append((number, "is not UTF-8 text; save the file as UTF-8"))
+            continue
+        if len(line) > _LONGEST_PATTERN:
+            faults.append((number, f"is longer than {_LONGEST_PATTERN} characters; simplify the pattern"))
+            continue
+        try:
+            found = _patterns(line)
+        except (ValueError, re.error):
+            faults.append((number, "is not a gitignore pattern; correct it or remove the line"))
+            continue
+        if all(_KNOWN_SPELLING.fullmatch(regex) for regex, _ in found):
+            made = ((re.compile(_without_retries(regex)), include) for regex, include in found)
+            rules += ((number, GitIgnoreSpecPattern(*one)) for one in made)
+        else:
+            faults.append(
+                (number, "is no pattern that gitfleet matches with the installed pathspec; install 1.1 of it")
+            )
+    return IgnoreRules(tuple(rules), tuple(faults))
+
+
+def _patterns(line: str) -> list[tuple[str, bool | None]]:
+    """The regular expressions that pathspec makes of a line, and whether what they match is ignored."""
+    found = GitIgnoreSpec.from_lines([line], backend="simple").patterns
+    return [(one.regex.pattern, one.include) for one in found if one.regex is not None]
+
+
+def _without_retries(regex: str) -> str:
+    """The regular expression of a gitignore pattern, so that matching it tries no place twice: of what a wildcard is
+    followed by, the first occurrence leaves most to the wildcards after it. The last `**` may take as much as it can,
+    as pathspec looks at where it ends."""
+    *parts, last = map(_segments_without_retries, regex.split(_ANY_FOLDERS))
+    if not parts:
+        return last
+    first, *inner = parts
+    if first.startswith(_ANY_START):
+        first = f"^(?>(?:.+?/)??{first.removeprefix(_ANY_START)}(?=/))"
+    return "".join((first, *(f"(?>(?:/.+?)??{part}(?=/))" for part in inner), _ANY_FOLDERS, last))
+
+
+def _segments_without_retries(regex: str) -> str:
+    head, *parts = regex.split(_ANY_TEXT)
+    last = len(parts) - 1
+    for index, part in enumerate(parts):
+        ends_here = index == last or "/" in part.replace("[^/]", "")
+        head += f"{_ANY_TEXT}{part}" if ends_here else f"(?>{_ANY_TEXT}?{part})"
+    return head
