@@ -3,7 +3,7 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -38,6 +38,12 @@ def has_managers(live: LiveObject) -> bool:
     server's own BEFORE_FIRST_APPLY, and controllers write statuses."""
     entries = managed_entries(live.body)
     return any(e.get("manager") != BEFORE_FIRST_APPLY and not e.get("subresource") for e in entries)
+
+
+def other_owner(live: LiveObject) -> str | None:
+    """The first object that owns this one, as kind and name: who made it, or means to delete it with itself."""
+    owners = (live.body.get("metadata") or {}).get("ownerReferences") or ()
+    return next((f"{o.get('kind')} {o.get('name')}" for o in owners if isinstance(o, Mapping)), None)
 
 
 def record_intended(inventory: Inventory, operations: Iterable[Operation]) -> Inventory:

@@ -11,7 +11,7 @@ from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import WhenToTakeOver
 from gitfleet.apply.claims import Claims, is_terminating, needs_of
-from gitfleet.apply.ledgers import is_applied_by_gitfleet
+from gitfleet.apply.ledgers import is_applied_by_gitfleet, other_owner
 from gitfleet.apply.removed_fields import removed_fields
 from gitfleet.apply.writers import names_of, writers_of
 from gitfleet.formats.field_trees import FieldTree
@@ -117,9 +117,8 @@ def _take_over(
     found = "was replaced by somebody else" if entry is not None and entry.uid is not None else "was there before"
     if strategy.when_to_take_over is WhenToTakeOver.NEVER:
         return left_alone(manifest, work, live, RefuseCode.NOT_TAKEN_OVER, f"{key} {found} and whenToTakeOver is Never")
-    owners = [o for o in (live.body.get("metadata") or {}).get("ownerReferences") or () if isinstance(o, dict)]
-    if owners and not strategy.allow_co_ownership:
-        owner = f"{owners[0].get('kind')} {owners[0].get('name')}"
+    owner = other_owner(live)
+    if owner is not None and not strategy.allow_co_ownership:
         why = f"{key} {found} and is owned by {owner}, and allowCoOwnership is not set"
         return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why)
     match strategy.when_to_take_over:
@@ -156,8 +155,8 @@ def _forces(work: Work, live: LiveObject | None) -> bool:
         return True
     if live is None:
         return False
-    managers = {str(entry.get("manager")) for entry in managed_entries(live.body)}
-    return bool(managers) and managers <= {FIELD_MANAGER, _BEFORE_FIRST_APPLY}
+    # What nobody manages, a server gives to the time before in the apply itself.
+    return {str(entry.get("manager")) for entry in managed_entries(live.body)} <= {FIELD_MANAGER, _BEFORE_FIRST_APPLY}
 
 
 def _first(details: DifferenceDetails, manifest: Manifest, live: LiveObject) -> str:
@@ -179,14 +178,17 @@ def _update(
     manifest: Manifest, work: Work, live: LiveObject, claims: Claims, reason: str, entry: InventoryEntry | None = None
 ) -> Update:
     """`entry` is what the inventory says of an object that is gitfleet's, None of one that is taken over."""
-    locked = work.apply_strategy.when_to_apply.stops_at_drift
+    strategy = work.apply_strategy
+    locked = strategy.when_to_apply.stops_at_drift
     before = claims.request.applied(entry) if entry is not None else None
     removes: FieldTree = {}
     ignored = claims.request.compared.ignored
-    if not work.apply_strategy.type.minds_conflicts:
+    if not strategy.type.minds_conflicts:
         body = before.body if before is not None else None
         there = ignored.compared(manifest.key, manifest.body, live.body)[1]
-        removes = removed_fields(manifest.body, there, body, is_taken_over=entry is None)
+        # What is taken over by IfNoDiff is as it should be: nothing of it goes.
+        is_taken_over = entry is None and strategy.when_to_take_over is WhenToTakeOver.ALWAYS
+        removes = removed_fields(manifest.body, there, body, is_taken_over=is_taken_over)
     version = live.resource_version or None if locked else None
     return Update(
         cluster=work.cluster,

@@ -8,7 +8,7 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import GroupKind
 from gitfleet.apply.claims import Claims, is_terminating
 from gitfleet.apply.contents import Contents
-from gitfleet.apply.ledgers import has_managers, is_applied_by_gitfleet
+from gitfleet.apply.ledgers import has_managers, is_applied_by_gitfleet, other_owner
 from gitfleet.apply.protection import protected_by
 from gitfleet.formats.kinds import wave_of
 from gitfleet.formats.sentences import named_briefly
@@ -66,6 +66,7 @@ def _prune(entry: InventoryEntry, claims: Claims, contents: Contents) -> Operati
     return (
         _protected(entry, live, claims, contents)
         or _protecting(entry, live, claims, contents)
+        or _left_to_owner(entry, live, claims)
         or _delete(entry, live, claims)
     )
 
@@ -110,6 +111,12 @@ def _protection_of(entry: InventoryEntry, claims: Claims) -> str | None:
 def _finalizers(live: LiveObject) -> str:
     names = (live.body.get("metadata") or {}).get("finalizers") or ()
     return f" ({named_briefly([str(name)[:_LONGEST_NAME] for name in names], 3)})" if names else ""
+
+
+def _left_to_owner(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Release | None:
+    """An object that another one owns goes with that one, as in KubeFleet (kubefleet.md §6, co-owned)."""
+    owner = other_owner(live)
+    return _release(entry, claims, f"{entry.key} stays on the cluster: {owner} owns it, too") if owner else None
 
 
 def _delete(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Delete:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import ApplyRequest, Comparisons, plan_apply, record_intended, settle_inventory
+from gitfleet.apply.removed_fields import LAST_APPLIED
 from gitfleet.apply.shapes import shape_digest
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import (
@@ -92,6 +94,9 @@ def test_server_side_apply_forces_only_when_told_to_or_against_the_time_before_i
     both = LiveObject(CM.key, {**CM.body, "metadata": {**there.body["metadata"], "managedFields": [ours, before]}})
     updated = only(work(CM, **ssa), live={CM.key: both}, inventory={CM.key: entry})
     assert isinstance(updated, Update) and updated.force
+    unmanaged = LiveObject(CM.key, {**CM.body, "metadata": {**there.body["metadata"], "managedFields": []}})
+    updated = only(work(CM, **ssa), live={CM.key: unmanaged})
+    assert isinstance(updated, Update) and updated.force, "all of it is from the time before"
     there = live(CM, manager="kubectl")
     updated = only(work(CM, **ssa), live={CM.key: there}, inventory={CM.key: entry})
     assert isinstance(updated, Update) and not updated.force
@@ -154,6 +159,21 @@ def test_takeover(policy: str, there: Manifest, expected: str) -> None:
     else:
         assert isinstance(got, Refuse) and got.code == expected
         assert got.details == ((("/data/a", "9", "1"),) if expected == "FailedToTakeOver" else ())
+
+
+@pytest.mark.parametrize("entry", [None, InventoryEntry(key=CM.key, placement=WEB)], ids=["first", "unconfirmed"])
+def test_what_kubectl_had_besides_goes_with_always_and_stays_with_if_no_diff(entry: InventoryEntry | None) -> None:
+    """IfNoDiff takes over what is as it should be, and so changes nothing of it (kubefleet.md §6)."""
+    more = {**CM.body, "data": {"a": "1", "gone": "1"}}
+    annotations = {LAST_APPLIED: json.dumps(more)}
+    found = live(CM, data=more["data"], metadata={"annotations": annotations})
+    manager = {"manager": "gitfleet" if entry else "kubectl", "operation": "Apply", "apiVersion": "v1"}
+    metadata = {**found.body["metadata"], "managedFields": [manager]}
+    there = LiveObject(CM.key, {**found.body, "metadata": metadata})
+    inventory = {CM.key: entry} if entry else {}
+    for mode, removes in (("Always", {"f:data", "f:metadata"}), ("IfNoDiff", set[str]())):
+        update = only(work(CM, when_to_take_over=mode), live={CM.key: there}, inventory=inventory)
+        assert isinstance(update, Update) and set(update.removes) == removes, mode
 
 
 def test_somebody_elses_object_is_taken_over_only_with_co_ownership() -> None:

@@ -39,6 +39,10 @@ MANY = live(
     manager="gitfleet",
     metadata={"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["a/" + "x" * 99, "b", "c", "d", "e"]},
 )
+CO_OWNED = live(
+    CM, manager="gitfleet", metadata={"ownerReferences": ["odd", {"kind": "HelmRelease", "name": "x", "uid": "o"}]}
+)
+OWNED = "stays on the cluster: HelmRelease x owns it, too"
 DELETE, ABANDON = DeletePropagation.DELETE, DeletePropagation.ABANDON
 LEAVES: dict[str, Any] = {"removing": {WEB: DELETE}}
 
@@ -95,6 +99,8 @@ FINALIZERS = "is being deleted and waits for its finalizers"
         ((), {"live": {CM.key: live(CM, "u2")}, **LEAVES}, ENTRY, released("was replaced by somebody else")),
         ((), {"live": {CM.key: live(CM)}, **LEAVES}, replace(ENTRY, uid=None), released("is not applied by gitfleet")),
         ((), {"live": {CM.key: live(CM)}, **LEAVES}, ENTRY, released("is not applied by gitfleet")),
+        ((), {"live": {CM.key: CO_OWNED}, **LEAVES}, ENTRY, released(OWNED)),
+        ((work(),), {"live": {CM.key: CO_OWNED}}, ENTRY, released(OWNED)),
         ((), {"live": {CM.key: BARE}, **LEAVES}, ENTRY, deleted("leaves the cluster")),
         ((), {"live": {CM.key: BARE_TWICE}, **LEAVES}, ENTRY, deleted("leaves the cluster")),
         ((), {"live": {CM.key: BARE}, **LEAVES}, replace(ENTRY, uid=None), released("is not applied by gitfleet")),

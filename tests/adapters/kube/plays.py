@@ -1,0 +1,334 @@
+"""One object of one placement on a real kube-apiserver, where others write too: what people and other managers do, what
+the server has, and what gitfleet says of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from kubernetes.client import ApiException
+
+from gitfleet.apply.removed_fields import LAST_APPLIED
+from gitfleet.formats.managed_fields import managed_entries
+from gitfleet.model.operations import Outcome
+from gitfleet.views import objects_of
+from tests import builders
+from tests.members.real_fleet import RealFleet
+from tests.realparts.control_plane import ApiServer
+from tests.scenarios.world import World, nothing
+from tests.state.builders import reader_of
+
+APPLY: Final = "application/apply-patch+yaml"
+MERGE: Final = "application/merge-patch+json"
+Step = Callable[["Play"], None]
+
+
+class Found(NamedTuple):
+    """An object as the server has it: its data, who owns which fields, and what else a row names."""
+
+    data: Mapping[str, str]
+    owners: Mapping[str, str]
+    annotations: Mapping[str, str] = {}
+    owned_by: str = ""
+    terminating: bool = False
+
+
+class Said(NamedTuple):
+    """What the state branch says of the placement: its last condition, the object's failure, and its differences."""
+
+    condition: str
+    failed: str = ""
+    differs: tuple[str, ...] = ()
+    written_by: str = ""
+
+
+@dataclass(slots=True)
+class Play:
+    """One placement of one ConfigMap in a namespace of its own, on one server."""
+
+    server: ApiServer
+    folder: Path
+    core: Any
+    strategy: dict[str, Any]
+    namespace: str = ""
+    world: World = field(default_factory=World)
+    fleet: RealFleet = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.namespace = self.namespace or self.server.make_namespace("row")
+        self.fleet = RealFleet(self.world, [self.server], self.folder)
+        self.world.commit(self.member(), builders.namespace(self.namespace))
+
+    def __enter__(self) -> Play:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.fleet.__exit__(None, None, None)
+
+    # What is in git
+
+    def member(self) -> dict[str, Any]:
+        """The cluster."""
+        return builders.member_cluster(self.server.name, connection={"context": self.server.name})
+
+    def body(self, **data: str) -> dict[str, Any]:
+        """The ConfigMap."""
+        return builders.config_map(self.namespace, "cm", data)
+
+    def placement(self) -> dict[str, Any]:
+        """The placement, with the strategy that it has now."""
+        selector = {"group": "", "version": "v1", "kind": "ConfigMap", "name": "cm"}
+        spec = {"resourceSelectors": [selector], "strategy": self.strategy}
+        parts: dict[str, Any] = {"spec": spec, "annotations": {"gitfleet.dev/allow-empty": "true"}}
+        version = "placement.kubernetes-fleet.io/v1beta1"
+        return builders.an_object(version, "ResourcePlacement", "web", namespace=self.namespace, **parts)
+
+    def commit(self, annotations: Mapping[str, str] | None = None, **data: str) -> None:
+        """The manifest (`a: 1`) is committed with the placement."""
+        body = self.body(**(data or {"a": "1"}))
+        if annotations:
+            body["metadata"]["annotations"] = dict(annotations)
+        self.world.commit(self.placement(), body)
+
+    def reconcile_while(self, step: Step) -> tuple[Outcome, ...]:
+        """One reconcile, and what others do after it observed and before it applies."""
+        driver = self.world.driver
+        driver.checkpoint = lambda at: step(self) if at == "intent published" else None
+        result = driver.reconcile()
+        driver.checkpoint = nothing
+        return result.outcomes
+
+    def restart(self) -> None:
+        """Another process that knows nothing but the remote."""
+        self.fleet.__exit__(None, None, None)
+        self.world.restart()
+        self.fleet = RealFleet(self.world, [self.server], self.folder)
+
+    # What is to be seen
+
+    def live(self) -> dict[str, Any] | None:
+        """The object as the server has it."""
+        try:
+            response = self.core.read_namespaced_config_map("cm", self.namespace, _preload_content=False)
+        except ApiException as error:
+            assert error.status == 404, error
+            return None
+        body: dict[str, Any] = json.loads(response.data)
+        return body
+
+    def found(self) -> Found | None:
+        """The same in short."""
+        body = self.live()
+        if body is None:
+            return None
+        metadata = body["metadata"]
+        notes = {name.replace(LAST_APPLIED, "last-applied"): v for name, v in metadata.get("annotations", {}).items()}
+        return Found(
+            body.get("data", {}),
+            owners_of(body),
+            {name: "..." if name == "last-applied" else value for name, value in notes.items()},
+            " ".join(owner["name"] for owner in metadata.get("ownerReferences", ())),
+            "deletionTimestamp" in metadata,
+        )
+
+    def version(self) -> str:
+        """The object's uid and resourceVersion, "" when it is not there: every write changes it."""
+        body = self.live()
+        return "" if body is None else f"{body['metadata']['uid']} {body['metadata']['resourceVersion']}"
+
+    def said(self) -> Said | None:
+        """What a person reads of the placement; None when there is no placement."""
+        shown = list(objects_of("placements", reader_of(self.world.state()), f"{self.namespace}/web"))
+        if not shown:
+            return None
+        status = shown[0]["status"]
+        last = status["conditions"][-1]
+        there: Mapping[str, Any] = next(iter(status.get("placementStatuses", ())), {})
+        failed = [one["condition"]["reason"] for one in there.get("failedPlacements", ())]
+        differs, by = list[str](), set[str]()
+        for one in (*there.get("driftedPlacements", ()), *there.get("diffedPlacements", ())):
+            observed = one.get("observedDrifts") or one.get("observedDiffs") or ()
+            differs += [f"{d['path']}: {d.get('valueInMember')} -> {d.get('valueInHub')}" for d in observed]
+            by |= {writer["manager"] for writer in one.get("writtenBy", ())}
+        name = last["type"].removeprefix("ResourcePlacement")
+        return Said(f"{name} {last['status']} {last['reason']}", " ".join(failed), tuple(differs), " ".join(sorted(by)))
+
+    def because(self) -> str:
+        """What is said of the object in a sentence, "" where nothing is."""
+        found = (
+            failed.message
+            for binding in self.world.bindings(f"{self.namespace}/web").values()
+            for failed in binding.failed
+        )
+        return " ".join(found)
+
+    def is_owned(self) -> bool:
+        """Whether the inventory says that the object is gitfleet's; an entry without uid is only an intention."""
+        owned = self.world.state().inventory.values()
+        return any(entry.uid is not None for entries in owned for entry in entries.values())
+
+
+def owners_of(body: Mapping[str, Any]) -> dict[str, str]:
+    """The fields that each manager owns, as `data.a data.b` by `manager operation`."""
+    return {
+        f"{entry['manager']} {entry['operation']}": " ".join(sorted(_paths(entry["fieldsV1"], "")))
+        for entry in managed_entries(body)
+    }
+
+
+def _paths(tree: Mapping[str, Any], above: str) -> list[str]:
+    found = []
+    for name, below in tree.items():
+        if name == ".":
+            found.append(above)
+            continue
+        part = "*" if name[:2] in ("k:", "v:") else name.removeprefix("f:").replace(LAST_APPLIED, "last-applied")
+        path = f"{above}.{part}" if above and above != "metadata" else part
+        found += _paths(below, path) if below else [path]
+    return found
+
+
+# What others do
+
+
+def create(manager: str = "other", owner: str = "", **data: str) -> Step:
+    """Somebody makes the object; with `owner` another object owns it."""
+
+    def step(play: Play) -> None:
+        body = play.body(**data)
+        if owner:
+            made = play.core.create_namespaced_config_map(play.namespace, {"metadata": {"name": owner}})
+            reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": owner, "uid": made.metadata.uid}
+            body["metadata"]["ownerReferences"] = [reference]
+        play.core.create_namespaced_config_map(play.namespace, body, field_manager=manager)
+
+    return step
+
+
+def kubectl(**data: str) -> Step:
+    """`kubectl apply`, client-side: the object with the annotation that says what was applied last."""
+
+    def step(play: Play) -> None:
+        body = play.body(**data)
+        body["metadata"]["annotations"] = {LAST_APPLIED: json.dumps(body)}
+        play.core.create_namespaced_config_map(play.namespace, body, field_manager="kubectl-client-side-apply")
+
+    return step
+
+
+def apply(**data: str) -> Step:
+    """`kubectl apply --server-side --force-conflicts --field-manager other`."""
+
+    def step(play: Play) -> None:
+        play.core.patch_namespaced_config_map(
+            "cm", play.namespace, play.body(**data), field_manager="other", force=True, _content_type=APPLY
+        )
+
+    return step
+
+
+def edit(**data: str) -> Step:
+    """Somebody sets entries of the object."""
+    return patch({"data": data})
+
+
+def patch(body: Mapping[str, Any]) -> Step:
+    """A merge patch by somebody."""
+
+    def step(play: Play) -> None:
+        play.core.patch_namespaced_config_map(
+            "cm", play.namespace, dict(body), field_manager="other", _content_type=MERGE
+        )
+
+    return step
+
+
+def delete(play: Play) -> None:
+    """Somebody deletes the object."""
+    play.core.delete_namespaced_config_map("cm", play.namespace)
+
+
+# What people commit
+
+
+def strategy(words: str) -> dict[str, Any]:
+    """A placement's strategy by the words that differ from the default: `ServerSideApply force IfNoDiff`."""
+    apply_, out = dict[str, Any](), dict[str, Any]()
+    for word in words.split():
+        match word:
+            case "ClientSideApply" | "ServerSideApply" | "ReportDiff":
+                apply_["type"] = word
+            case "force":
+                apply_["serverSideApplyConfig"] = {"force": True}
+            case "IfNoDiff" | "Never":
+                apply_["whenToTakeOver"] = word
+            case "IfNotDrifted":
+                apply_["whenToApply"] = word
+            case "allowCoOwnership":
+                apply_[word] = True
+            case "Abandon":
+                out["deleteStrategy"] = {"propagationPolicy": word}
+            case _:
+                raise ValueError(word)
+    return {**out, "applyStrategy": apply_}
+
+
+def release(annotations: Mapping[str, str] | None = None, **data: str) -> Step:
+    """The manifest (`a: 1`) is committed with the placement, and rolled out."""
+
+    def step(play: Play) -> None:
+        play.commit(annotations, **data)
+        play.world.rest()
+
+    return step
+
+
+def change_to(words: str) -> Step:
+    """Another strategy is committed."""
+
+    def step(play: Play) -> None:
+        play.strategy = strategy(words)
+        play.world.commit(play.placement())
+        play.world.rest()
+
+    return step
+
+
+def unplace(play: Play) -> None:
+    """The placement is removed from the repo."""
+    play.world.commit(remove=[play.placement()])
+    play.world.rest()
+
+
+def unselect(play: Play) -> None:
+    """The manifest is removed from the repo, and the placement may become empty."""
+    play.world.commit(remove=[play.body()])
+    play.world.rest()
+
+
+def override_deletes(play: Play) -> None:
+    """An override takes the object from every cluster."""
+    play.world.commit(builders.override("drop", "ConfigMap/cm", builders.override_rule(), namespace=play.namespace))
+    play.world.rest()
+
+
+def leave(policy: str) -> Step:
+    """The cluster leaves the fleet."""
+
+    def step(play: Play) -> None:
+        member = play.member()
+        member["spec"]["deleteOptions"] = {"propagationPolicy": policy}
+        play.world.commit(member)
+        play.world.rest()
+        play.world.commit(remove=[member])
+        play.world.rest()
+
+    return step
+
+
+def reconcile(play: Play) -> None:
+    """Nobody commits anything."""
+    play.world.rest()
