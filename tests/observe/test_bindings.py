@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.bindings import Binding, BindingState, DiffedObject, DriftedObject, FailedObject
+from gitfleet.api.bindings import Binding, BindingState, DiffedObject, DriftedObject, FailedObject, FieldWriter
 from gitfleet.api.conditions import Condition, Status, find_condition
 from gitfleet.api.objects import Manifest, Origin, key_of
 from gitfleet.api.placements import PlacementKey
@@ -20,6 +20,7 @@ from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import (
     Create,
     Delete,
+    DifferenceDetails,
     Keep,
     KeepCode,
     Operation,
@@ -315,6 +316,43 @@ def test_drifted_and_diffed_objects_keep_when_they_were_first_seen() -> None:
     assert (diffed.diffed, diffed.drifted) == ((DiffedObject(**seen_now),), ())
     behind = observed(binding(), work(DEPLOYMENT, CM), [kept(DEPLOYMENT), refused], [], T1)
     assert behind.drifted == got.drifted
+
+
+A_DIFFERS = (("/data/a", "9", "1"),)
+BY_KUBECTL, LATER = (
+    FieldWriter("/data/a", "kubectl", time) for time in ("2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z")
+)
+
+
+@pytest.mark.parametrize(
+    ("details", "writers", "recorded"),
+    [
+        # The same difference, though the manager has written something else since.
+        (A_DIFFERS, (LATER,), (BY_KUBECTL,)),
+        (A_DIFFERS, (), ()),
+        # Another manager, or another field of the same one.
+        (A_DIFFERS, (LATER, replace(LATER, manager="helm")), (BY_KUBECTL, replace(LATER, manager="helm"))),
+        (A_DIFFERS, (replace(LATER, path="/data/b"),), (replace(LATER, path="/data/b"),)),
+        # Another difference: the manager wrote it just now.
+        ((("/data/a", "8", "1"),), (LATER,), (LATER,)),
+    ],
+)
+def test_who_wrote_a_difference_is_recorded_with_the_time_at_which_it_was_found_first(
+    details: DifferenceDetails, writers: tuple[FieldWriter, ...], recorded: tuple[FieldWriter, ...]
+) -> None:
+    refused = Refuse(
+        cluster="c1",
+        placement=WEB,
+        key=CM.key,
+        code=RefuseCode.FOUND_DRIFTS,
+        reason="drifted",
+        details=A_DIFFERS,
+        writers=(BY_KUBECTL,),
+    )
+    got = observed(binding(), work(CM), [refused], [], T1)
+    assert [one.writers for one in got.drifted] == [(BY_KUBECTL,)]
+    later = observed(got, work(CM), [replace(refused, details=details, writers=writers)], [], T2)
+    assert [one.writers for one in later.drifted] == [recorded]
 
 
 def test_a_new_generation_starts_anew() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.bindings import FieldWriter
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import Availability, LiveObject, Verdict
@@ -27,6 +28,7 @@ from tests.observe.test_bindings import (
 
 A, N = Verdict(Availability.AVAILABLE), Availability.NOT_YET
 A_DIFFERS = (("/data/a", "9", "1"),)
+BY_KUBECTL = (FieldWriter("/data/a", "kubectl"),)
 PENDING = {"state": ObjectState.PENDING, "code": None, "message": "it is being applied"}
 ILL = kept(DEPLOYMENT)
 ON_CM: dict[str, Any] = {"cluster": "c1", "placement": WEB, "key": CM.key, "reason": "r"}
@@ -42,13 +44,20 @@ def result(wanted: Any, **parts: Any) -> ObjectResult:
     [
         (kept(CM), result(CM, code=KeepCode.IN_PLACE, live=live(CM), verdict=A)),
         (
-            kept(CM, details=A_DIFFERS),
-            result(CM, code=KeepCode.IN_PLACE, live=live(CM), verdict=A, details=A_DIFFERS),
+            kept(CM, details=A_DIFFERS, writers=BY_KUBECTL),
+            result(CM, code=KeepCode.IN_PLACE, live=live(CM), verdict=A, details=A_DIFFERS, writers=BY_KUBECTL),
         ),
         (kept(CM, live=None), result(CM, code=KeepCode.IN_PLACE, verdict=Verdict(N, "it was not read"))),
         (
-            kept(CM, code=KeepCode.FOUND_DIFF, reason="differs", details=A_DIFFERS),
-            result(CM, code=KeepCode.FOUND_DIFF, message="differs", details=A_DIFFERS, reported=True),
+            kept(CM, code=KeepCode.FOUND_DIFF, reason="differs", details=A_DIFFERS, writers=BY_KUBECTL),
+            result(
+                CM,
+                code=KeepCode.FOUND_DIFF,
+                message="differs",
+                details=A_DIFFERS,
+                writers=BY_KUBECTL,
+                reported=True,
+            ),
         ),
         (
             kept(CM, code=KeepCode.NO_DIFF_FOUND, reason="no difference found"),
@@ -69,8 +78,15 @@ def result(wanted: Any, **parts: Any) -> ObjectResult:
             )
         ],
         (
-            Refuse(**ON_CM, code=RefuseCode.FOUND_DRIFTS, details=A_DIFFERS),
-            result(CM, state=ObjectState.FAILED, code=RefuseCode.FOUND_DRIFTS, message="r", details=A_DIFFERS),
+            Refuse(**ON_CM, code=RefuseCode.FOUND_DRIFTS, details=A_DIFFERS, writers=BY_KUBECTL),
+            result(
+                CM,
+                state=ObjectState.FAILED,
+                code=RefuseCode.FOUND_DRIFTS,
+                message="r",
+                details=A_DIFFERS,
+                writers=BY_KUBECTL,
+            ),
         ),
         (update(CM), result(CM, **PENDING, live=live(CM), verdict=A)),
         (create(CM), result(CM, **PENDING)),

@@ -83,6 +83,11 @@ SENTENCES: list[tuple[str, dict[str, Any], str]] = [
     ("released", {"objects": 1}, "web: a given up, 1 object stays there"),
     ("released", {"objects": 2}, "web: a given up, 2 objects stay there"),
     ("released", {"objects": 1, "left": ["C/w/x"]}, "web: C/w/x left on a, no longer managed"),
+    (
+        "released",
+        {"objects": 12, "left": ["C/w/b", "C/w/c", "C/w/d", "C/w/e"]},
+        "web: C/w/b, C/w/c, C/w/d and 9 more left on a, no longer managed",
+    ),
     ("available", {"value": True}, "web: a available"),
     ("available", {"value": False}, "web: a not available"),
     (

@@ -141,8 +141,10 @@ def test_what_stays_on_a_cluster_is_counted_for_the_placement_and_for_the_cluste
         of("released", objects=3, left=["ConfigMap/web/one", "ConfigMap/web/two", "ConfigMap/web/three"]),
     ]
     ill = cluster("a", healthy="False")
-    assert lines(there, replace(there, clusters={**there.clusters, "a": ill})) == [
-        {"type": "cluster", "cluster": "a", "state": "unhealthy"}
+    stayed = lines(there, replace(there, clusters={**there.clusters, "a": ill}, left_behind={"a": {WEB: (one,)}}))
+    assert stayed == [
+        {"type": "cluster", "cluster": "a", "state": "unhealthy"},
+        of("released", objects=1, left=["ConfigMap/web/one"]),
     ], "what stays is said of a cluster that left"
 
 
@@ -151,7 +153,8 @@ def test_what_cannot_be_told_is_noted_and_the_others_are_told() -> None:
     other = PlacementKey("", "zzz")
     after = FleetState(
         clusters={"a": odd, "b": cluster("b")},
-        placements={WEB: odd, other: record("zzz")},
+        placements={WEB: odd, other: record("zzz", binding(other, "a"))},
+        left_behind={"a": {other: odd}},
     )
     failures = Failures()
     reported = emit_events(FleetState(), after, failures)
@@ -159,6 +162,7 @@ def test_what_cannot_be_told_is_noted_and_the_others_are_told() -> None:
     assert [failure.subject for failure in failures.found] == [
         Subject("MemberCluster", "a"),
         Subject.of_placement(WEB),
+        Subject.of_placement(other),
     ]
 
 
