@@ -131,17 +131,19 @@ class Successors:
 
     def _no_newer(self, work: Work, owned: Inventory) -> frozenset[PlacementKey]:
         mine = self._taken_at(work.placement, work.snapshot)
+        if mine is None:
+            return frozenset()
         found = set[PlacementKey]()
-        for key in {entry.placement for entry in owned.values()} & self.records.keys() if mine is not None else ():
+        for key in {entry.placement for entry in owned.values()} & self.records.keys():
             bindings = (one for one in self.records[key].bindings if one.cluster == work.cluster)
             names = [name for one in bindings for name in (one.resource_snapshot, one.applied_snapshot) if name]
             times = [self._taken_at(key, name) for name in names]
-            if times and mine is not None and all(time is not None and time <= mine for time in times):
+            if times and all(time is not None and time <= mine for time in times):
                 found.add(key)
         return frozenset(found)
 
     def _taken_at(self, key: PlacementKey, name: str) -> datetime | None:
-        snapshot = self.records[key].snapshot_named(name) if key in self.records else None
+        snapshot = self.records[key].snapshot_named(name)
         return snapshot.created if snapshot is not None else None
 
     def binding(self, key: PlacementKey, cluster: str) -> Binding | None:

@@ -186,6 +186,14 @@ def test_what_is_known_of_placements_goes_into_the_plan_of_a_cluster() -> None:
         assert memo["c1"].request.applied is unknown, "it would keep whole states in memory"
 
 
+def test_of_a_cluster_whose_removal_is_held_the_plan_says_that_it_may_leave() -> None:
+    held = hold("h", [Removal(kind=RemovalKind.CLUSTER, cluster="c1")], "why")
+    state = FleetState(clusters=HERE, holds={"h": held})
+    wanted = Wanted({name: (work(A),) for name in HERE})
+    _, memo = plan_fleet(state, wanted, {name: seen(name, live={A.key: None}) for name in HERE}, {}, {}, Failures())
+    assert {name: planned.request.may_leave for name, planned in memo.items()} == {"c1": True, "c2": False}
+
+
 @pytest.mark.parametrize(
     ("type_", "before", "placements", "removes"),
     [

@@ -230,6 +230,17 @@ def test_a_namespace_and_a_definition_stay_for_the_first_of_those_who_need_them(
     assert {o.key for o in found if isinstance(o, Delete)} == {elsewhere.key, crd.key}
 
 
+@pytest.mark.parametrize("names", [("other", "third"), ("third", "other")])
+def test_a_namespace_stays_for_the_first_by_name_of_all_who_have_something_in_it(names: tuple[str, str]) -> None:
+    ns, wanted = namespace(), {name: config_map(name) for name in names}
+    ours = live(ns, manager="gitfleet")
+    there = {ns.key: ours, **{one.key: None for one in wanted.values()}}
+    works = [work(one, placement=PlacementKey("", name)) for name, one in wanted.items()]
+    found = plan(*works, live=there, inventory={ns.key: owned(ns, ours)}, **LEAVES)
+    why = "stays while ClusterResourcePlacement other has objects in it on this cluster"
+    assert [o.reason for o in found if isinstance(o, Keep)] == [f"{ns.key} {why}"]
+
+
 PVC = manifest({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": CUSTOM["metadata"]})
 KEEP = "helm.sh/resource-policy: keep"
 IN_NS = "Release Namespace/ns stays on the cluster with PersistentVolumeClaim/ns/x: {by} protects that"
@@ -282,6 +293,19 @@ def test_a_definition_stays_with_what_is_protected_of_its_kind() -> None:
         found = plan(live=there, inventory=entries, **LEAVES)
         assert {o.key for o in found if isinstance(o, Release)} == released_
         assert {o.key for o in found if isinstance(o, Delete)} == {*there} - released_
+
+
+def test_a_definition_that_is_gone_or_names_no_kind_takes_nothing_along() -> None:
+    crd, custom = manifest(CRD), manifest(CUSTOM)
+    there = {m.key: live(m, uid=m.key.kind, manager="gitfleet") for m in (crd, custom)}
+    entries = {m.key: owned(m, there[m.key]) for m in (crd, custom)}
+    entries[custom.key] = replace(entries[custom.key], protected_by=KEEP)
+    nameless = live(manifest({**CRD, "spec": {}}), uid="nameless", manager="gitfleet")
+    for definition, becomes in ((None, Release), (nameless, Delete)):
+        if definition is not None:
+            entries[crd.key] = owned(crd, definition)
+        found = {o.key: o for o in plan(live={**there, crd.key: definition}, inventory=entries, **LEAVES)}
+        assert {key: type(operation) for key, operation in found.items()} == {crd.key: becomes, custom.key: Release}
 
 
 def test_what_is_protected_is_let_go_of_where_its_namespace_is_wanted() -> None:

@@ -170,6 +170,7 @@ WITH_B = placed(WEB, ("c1", "c2"), A, B)
         (of_binding("c1"), {WEB: {MINE, THEIRS}}, {}),
         (Removal(kind=RemovalKind.PLACEMENT, placement=LATE), {}, {}),
         (Removal(kind=RemovalKind.STRATEGY, placement=WEB), {}, {}),
+        (Removal(kind=RemovalKind.OVERRIDDEN, placement=WEB, cluster="c1", object=A.key), {}, {}),
         (Removal(kind=RemovalKind.CLUSTER, cluster="c1"), {}, {}),
     ],
 )
