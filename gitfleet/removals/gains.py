@@ -13,7 +13,7 @@ from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector, S
 from gitfleet.formats.renames import Renames
 from gitfleet.removals.causes import Causes
 from gitfleet.removals.placed import Losses
-from gitfleet.removals.selected import matches
+from gitfleet.removals.selected import matches, selectors_in_force
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +102,9 @@ class Gains:
         unsure: dict[Identity, Gain] = {}
         by_labels: list[Gain] = []
         for key, record in losses.after.placements.items():
-            placement, old = record.placement, losses.before.placements.get(key)
+            placement, known = record.placement, selectors_in_force(losses.before.placements.get(key))
             if placement.deleting is not None or key in losses.kept.placements:
                 continue
-            known = old.placement.selectors if old is not None else ()
             for number, selector in enumerate(placement.selectors):
                 is_new = selector not in known
                 if not is_new and selector.name is None:

@@ -9,8 +9,14 @@ from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import ResourceSelector
 from gitfleet.formats.near_names import is_near
 from gitfleet.formats.sentences import named_briefly
+from gitfleet.model.state import PlacementRecord
 
 _MOST_NAMED = 3
+
+
+def selectors_in_force(record: PlacementRecord | None) -> tuple[ResourceSelector, ...]:
+    """The selectors of a placement that stays: one that leaves, or is not there, has none."""
+    return record.placement.selectors if record is not None and record.placement.deleting is None else ()
 
 
 def matches(selector: ResourceSelector, manifest: Manifest) -> bool:

@@ -16,7 +16,7 @@ from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.removals.causes import IGNORE_FILE, Causes
 from gitfleet.removals.gains import Gain, Gains, described
 from gitfleet.removals.placed import Cell, Losses
-from gitfleet.removals.selected import is_nearly_labelled, matches
+from gitfleet.removals.selected import is_nearly_labelled, matches, selectors_in_force
 from gitfleet.removals.shares import Finding, placements_of
 from gitfleet.removals.takers import Takers
 
@@ -147,8 +147,8 @@ class Suspicions:
     ) -> Iterator[Finding]:
         """What is still written goes from a placement while another one than those that have its selectors (`records`)
         gets a selector that picks nothing, or any one that may be misspelt for one that is dropped."""
-        known, record = {one.placement.key for one in records}, self.after.placements.get(old.placement.key)
-        left = record.placement.selectors if record is not None and record.placement.deleting is None else ()
+        known = {one.placement.key for one in records}
+        left = selectors_in_force(self.after.placements.get(old.placement.key))
         written = tuple(r for r in removals if self.causes.is_written(r) and not self.causes.is_pinned(r))
         for key, gains in self.gains.empty.items() if written else ():
             mine = tuple(r for r in written if not key.namespace or (r.object and r.object.namespace == key.namespace))

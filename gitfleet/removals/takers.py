@@ -9,6 +9,7 @@ from gitfleet.api.placements import PlacementKey, ResourceSelector
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.removals.going import content_of
 from gitfleet.removals.placed import Losses
+from gitfleet.removals.selected import selectors_in_force
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +42,11 @@ class Takers:
     def gained(self, record: PlacementRecord, old: PlacementRecord) -> tuple[ResourceSelector, ...]:
         """The selectors by which a placement takes over from another one: all of itself, else those that the other one
         had, and new ones."""
-        mine, known = record.placement, self.before.placements.get(record.placement.key)
-        if mine.key == old.placement.key or known is None:
+        mine, others = record.placement, old.placement.selectors
+        if mine.key == old.placement.key:
             return mine.selectors
-        others = old.placement.selectors
-        return tuple(one for one in mine.selectors if one in others or one not in known.placement.selectors)
+        known = selectors_in_force(self.before.placements.get(mine.key))
+        return tuple(one for one in mine.selectors if one in others or one not in known)
 
     def rest(self, removal: Removal, old: PlacementRecord, takers: tuple[PlacementRecord, ...]) -> tuple[Removal, ...]:
         """The objects of a placement that goes (`removal`) which none of the others selects, each as an object that

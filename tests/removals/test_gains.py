@@ -12,7 +12,7 @@ from gitfleet.api.labels import LabelRequirement, LabelSelector
 from gitfleet.api.objects import Manifest, Origin
 from gitfleet.api.placements import PlacementKey, ResourceSelector, SelectionScope
 from gitfleet.model.desired import Desired
-from gitfleet.model.state import PlacementRecord
+from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.removals import Kept
 from gitfleet.removals.causes import Causes
 from gitfleet.removals.gains import Gain, Gains
@@ -49,11 +49,16 @@ BEFORE = fleet(having(WEB, by("cart"), has=[CART]), having(SHOP, by("old")))
 OLD = BEFORE.placements[WEB].placement
 
 
-def gains(*after: PlacementRecord, written: tuple[Manifest, ...] = (CART, TEAM), kept: Kept = NO_HOLD) -> Gains:
+def gains(
+    *after: PlacementRecord,
+    written: tuple[Manifest, ...] = (CART, TEAM),
+    kept: Kept = NO_HOLD,
+    before: FleetState = BEFORE,
+) -> Gains:
     """Of a decision that leaves these."""
-    left = replace(BEFORE, placements={record.placement.key: record for record in after})
-    causes = Causes.between(BEFORE, left, Desired(commit="d", payload=written))
-    return Gains(causes, Losses.between(BEFORE, left, kept, none_overridden))
+    left = replace(before, placements={record.placement.key: record for record in after})
+    causes = Causes.between(before, left, Desired(commit="d", payload=written))
+    return Gains(causes, Losses.between(before, left, kept, none_overridden))
 
 
 @pytest.mark.parametrize(
@@ -143,6 +148,13 @@ def test_what_is_selected_by_labels_since_a_commit() -> None:
     record = having(SHOP, by("old"), by(team="shop"), by("basket"), by(team="x"), by())
     found = gains(record)
     assert (found.by_labels, found.empty) == ([Gain(record.placement, 1)], {SHOP: [Gain(record.placement, 3)]})
+
+
+def test_what_a_placement_that_leaves_selected_is_new_where_it_is_written_again() -> None:
+    record = having(SHOP, by("old"), by(team="shop"))
+    assert gains(record, before=fleet(record)).empty == {}
+    found = gains(record, before=fleet(having(SHOP, *record.placement.selectors, deleting=NOW)))
+    assert (found.by_labels, found.empty) == ([Gain(record.placement, 1)], {SHOP: [Gain(record.placement, 0)]})
 
 
 def test_its_place_is_that_of_the_commit() -> None:

@@ -296,8 +296,10 @@ def test_who_takes_over_what_a_placement_has(
          ["a", "x"]),
         (fleet(having(WEB, A, selects=["a"]), having(OTHER, selects=["a", "y"])), having(OTHER, selects=["a", "y"]),
          ["a"]),
+        (fleet(having(WEB, A, selects=["a"]), having(OTHER, selects=["y"], deleting=NOW)),
+         having(OTHER, selects=["a", "y"]), ["a", "y"]),
     ],
-    ids=["a new one", "itself", "one that was there", "by a selector that it had, too"],
+    ids=["a new one", "itself", "one that was there", "by a selector that it had, too", "one that leaves"],
 )  # fmt: skip
 def test_by_which_selectors_it_takes_over(before: FleetState, record: PlacementRecord, names: list[str]) -> None:
     found = takers(before, record).gained(record, before.placements[WEB])
