@@ -17,7 +17,7 @@ from typing import Any
 
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import Manifest, ObjectKey
-from gitfleet.model.observations import ClusterObservation, LiveObject
+from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update
 
 PICKED = 100
@@ -178,6 +178,10 @@ class LightCluster:
             cluster=self.name, reachable=True, observed=self.clock.now(), live=live, namespaces=spaces
         )
 
+    def dry_run(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
+        """ClusterReader.dry_run."""
+        return [DryRun(live.body, manifest.body) for manifest, live in questions]
+
     def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
         """ClusterWriter.perform."""
         return [self._delete(o) if isinstance(o, Delete) else self._apply(o) for o in operations]
@@ -271,6 +275,10 @@ class Timed:
         """ClusterReader.observe."""
         with self.fleet.timed():
             return self.cluster.observe(keys, probe=probe)
+
+    def dry_run(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
+        """ClusterReader.dry_run."""
+        return self.cluster.dry_run(questions)
 
     def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
         """ClusterWriter.perform."""

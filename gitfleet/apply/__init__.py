@@ -7,6 +7,7 @@
     disturbed_by(operations) -> {placement: clusters}          where something is to be written
     as_recorded(cluster, inventory, works) -> observation, inventory     a cluster that nobody observed
     protected_by(body)           which annotation says that an object is not to be deleted
+    Comparisons(ignored, dry runs)    each object with its manifest, less what its server filled in; and what to ask it
     find_differences(manifest body, live body) -> details      which fields differ, secrets masked
     Ignored(rules)               what of live objects is left alone, and how that is compared and applied
     writer_of(manifest body, live body, path) -> FieldWriter   who else wrote one of them
@@ -16,7 +17,7 @@ Nothing here talks to a cluster, and nothing is ever deleted that the inventory 
 Source: kubefleet.md §6; decisions D7, D15.
 """
 
-from gitfleet.apply.comparisons import Comparisons
+from gitfleet.apply.comparisons import Comparisons, Pair, Question
 from gitfleet.apply.differences import find_differences
 from gitfleet.apply.fleet import (
     PlansMemo,
@@ -41,7 +42,9 @@ __all__ = [
     "ApplyRequest",
     "Comparisons",
     "Ignored",
+    "Pair",
     "PlansMemo",
+    "Question",
     "Wanted",
     "as_recorded",
     "disturbed_by",

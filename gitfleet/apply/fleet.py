@@ -140,7 +140,9 @@ def _compared_before(known: Planned | None, observation: ClusterObservation, ign
     what is there."""
     compared = known.request.compared if known is not None else None
     grown = compared is None or len(compared) >= _COMPARISONS_PER_OBJECT * len(observation.live)
-    return Comparisons(ignored) if compared is None or grown or compared.ignored != ignored else compared.copy()
+    dry_runs = observation.dry_runs
+    fresh = compared is None or grown or compared.ignored != ignored
+    return Comparisons(ignored, dry_runs) if compared is None or fresh else compared.copy(dry_runs)
 
 
 def merge_observations(
@@ -252,4 +254,5 @@ def _same(a: ApplyRequest, b: ApplyRequest) -> bool:
     """Whether the same plan comes of both. Live objects count by the identity of their mapping: to compare each of them
     would cost what planning costs."""
     names = (f.name for f in fields(ApplyRequest) if f.compare and f.name != "live")
-    return a.live is b.live and all(getattr(a, name) == getattr(b, name) for name in names)
+    same = a.live is b.live and a.compared.dry_runs == b.compared.dry_runs
+    return same and all(getattr(a, name) == getattr(b, name) for name in names)

@@ -99,9 +99,10 @@ def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryE
     full = strategy.comparison_option.counts_every_field
     if same and not full:
         return left_alone(manifest, work, live, KeepCode.IN_PLACE, "as applied")
-    details = claims.request.compared.differences(manifest, live, full=full)
+    details = claims.request.compared.differences(manifest, live, full=full, applied=True)
     if strategy.when_to_apply.stops_at_drift and details:
-        why = f"{key} drifted: {_first(details, manifest, live)}"
+        doubt = claims.request.compared.doubt(manifest, live) if full else ""
+        why = f"{key} drifted: {_first(details, manifest, live)}{doubt}"
         return left_alone(manifest, work, live, RefuseCode.FOUND_DRIFTS, why, details)
     if same:
         return left_alone(manifest, work, live, KeepCode.IN_PLACE, "as applied", details)
@@ -128,7 +129,8 @@ def _take_over(
             full = strategy.comparison_option.counts_every_field
             details = claims.request.compared.differences(manifest, live, full=full)
             if details:
-                why = f"{key} {found} and differs from its manifest: {_first(details, manifest, live)}"
+                doubt = claims.request.compared.doubt(manifest, live) if full else ""
+                why = f"{key} {found} and differs from its manifest: {_first(details, manifest, live)}{doubt}"
                 return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why, details)
         case _:
             assert_never(strategy.when_to_take_over)
@@ -144,7 +146,8 @@ def _report(manifest: Manifest, work: Work, live: LiveObject | None, claims: Cla
     details = claims.request.compared.differences(manifest, live, full=full)
     if not details:
         return left_alone(manifest, work, live, KeepCode.NO_DIFF_FOUND, "no difference found")
-    why = f"{manifest.key} differs: {_first(details, manifest, live)}"
+    doubt = claims.request.compared.doubt(manifest, live) if full else ""
+    why = f"{manifest.key} differs: {_first(details, manifest, live)}{doubt}"
     return left_alone(manifest, work, live, KeepCode.FOUND_DIFF, why, details)
 
 

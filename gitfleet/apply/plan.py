@@ -73,9 +73,11 @@ def _unchanged(before: WorkInPlace, work: Work, claims: Claims) -> bool:
 
 
 def _in_place(work: Work, planned: list[Operation], claims: Claims) -> WorkInPlace | None:
-    """What to remember of a work; None when not every object of it is in place."""
+    """What to remember of a work; None when not every object of it is in place, as far as the server was asked."""
     kept = tuple(o for o in planned if isinstance(o, Keep) and o.code is KeepCode.IN_PLACE)
-    if len(kept) < len(planned) or not kept:
+    questions = claims.request.compared.questions
+    told = not any(o.live and o.manifest and (o.live.uid, o.manifest.digest) in questions for o in kept)
+    if len(kept) < len(planned) or not kept or not told:
         return None
     return WorkInPlace(work, kept, tuple(claims.entry(operation.key) for operation in kept))
 

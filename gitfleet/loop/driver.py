@@ -18,11 +18,12 @@ from gitfleet.api.faults import is_error
 from gitfleet.api.fleet import Branches, FleetConfig
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.loop.approval_history import ApprovalHistory
+from gitfleet.loop.dry_runs import AskedClusters
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.hold_lines import Lines, with_field_lines
 from gitfleet.loop.repeats import Repeats
 from gitfleet.loop.request_branches import Asked, RequestBranches
-from gitfleet.loop.results import ReconcileResult, all_frozen, asking_sentences, lost_race, waiting_sentences
+from gitfleet.loop.results import Published, ReconcileResult, all_frozen, asking_sentences, lost_race, waiting_sentences
 from gitfleet.loop.rewrites import Rewrite
 from gitfleet.loop.state_commits import Publication, on_files_of, state_commit
 from gitfleet.loop.state_trees import StateTrees
@@ -50,15 +51,6 @@ _LONGEST_DELAY = 2.0
 """More seconds than these between a push and its operations: the process was suspended or starved, and asks again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
-    """The head of the state branch, what it holds, and what could not be written there."""
-
-    head: str | None
-    state: FleetState
-    failures: tuple[Failure, ...] = ()
-
-
 @dataclass(slots=True, kw_only=True)
 class Driver:
     """Drives reconciles on one repository. `checkpoint` is called between steps (tests stop the process there);
@@ -84,6 +76,7 @@ class Driver:
     approvals: ApprovalHistory | None = None
     forge: Callable[[FleetState, Asked, Branches], None] | None = None
     memo: reconcile.Memo = reconcile.Memo()
+    asked_clusters: AskedClusters = field(default_factory=AskedClusters)
     _reported: set[str] = field(default_factory=set)
     _known: tuple[str | None, FleetState] | None = None
     _unchecked: FleetState | None = None
@@ -268,7 +261,8 @@ class Driver:
         keys = {name: tuple(before.inventory.get(name, {})) for name in clusters}
         observations = self._observed = with_known_objects(self.fanout.observe(clusters, keys), self._observed)
         given = self.approvals_of(wanted, before)
-        return Inputs(desired=wanted, before=before, observations=observations, now=now, approvals=given)
+        told = self.asked_clusters.known(observations, now)
+        return Inputs(desired=wanted, before=before, observations=told, now=now, approvals=given)
 
     def approvals_of(self, wanted: Desired, before: FleetState) -> FactsByApproval | None:
         """How the approvals came to the watched branch that may answer what waits; None where nobody looks."""
@@ -294,7 +288,7 @@ class Driver:
 
     def decide(self, inputs: Inputs) -> Decision:
         """`reconcile.decide` with the memo of the pass before."""
-        decision, self.memo = reconcile.decide(inputs, self.memo, self.plugins)
+        decision, self.memo = self.asked_clusters.decide(self.fanout, inputs, self.memo, self.plugins)
         decision, failures = with_field_lines(decision, self.reader, self._lines)
         self._report((*decision.failures, *failures))
         return decision
@@ -303,7 +297,8 @@ class Driver:
         self, decision: Decision, newly_observed: Mapping[str, ClusterObservation]
     ) -> tuple[Decision, tuple[Operation, ...]]:
         """`reconcile.plan_operations` with the memo of the pass before."""
-        decided, operations, self.memo = reconcile.plan_operations(decision, newly_observed, self.memo)
+        plan = self.asked_clusters.plan_operations
+        decided, operations, self.memo = plan(self.fanout, decision, newly_observed, self.memo)
         self._report(decided.failures)
         return decided, operations
 

@@ -11,10 +11,10 @@ from itertools import count
 from typing import Any, TypeVar
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.objects import ObjectKey
+from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.errors import GitfleetError, Stopped
 from gitfleet.model.failures import Failure, Subject, attempt
-from gitfleet.model.observations import ClusterObservation
+from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update
 from gitfleet.ports.clusters import ClusterDirectory
 
@@ -60,6 +60,19 @@ class Fanout:
             if observation.asked:
                 self._turns[name] = (not observation.reachable, number)
         return observations
+
+    def dry_run(
+        self, clusters: Mapping[str, MemberCluster], questions: Mapping[str, Sequence[tuple[Manifest, LiveObject]]]
+    ) -> dict[str, Sequence[DryRun]]:
+        """What each cluster would make of manifests, clusters side by side; one answer for each question."""
+
+        def ask(name: str) -> Sequence[DryRun]:
+            return self.directory.reader(clusters[name]).dry_run(questions[name])
+
+        def failed(name: str, why: str, code: OutcomeCode) -> Sequence[DryRun]:
+            return [DryRun(live.body, None, why) for _, live in questions[name]]
+
+        return self._all(sorted(questions), ask, failed)
 
     def perform(
         self, clusters: Mapping[str, MemberCluster], operations: Mapping[str, Sequence[Write]]

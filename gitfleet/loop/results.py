@@ -13,11 +13,20 @@ from gitfleet.api.holds import RemovalKind
 from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.decisions import Decision, Inputs
-from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.operations import Outcome
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.successors import Successors
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The head of the state branch, what it holds, and what could not be written there."""
+
+    head: str | None
+    state: FleetState
+    failures: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,6 +98,7 @@ def _same_observation(one: ClusterObservation, other: ClusterObservation) -> boo
         and one.reported == other.reported
         and _values(one) == _values(other)
         and one.unreadable == other.unreadable
+        and one.dry_runs == other.dry_runs
         and _same_objects(one, other)
     )
 

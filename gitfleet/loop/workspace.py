@@ -42,6 +42,7 @@ from gitfleet.views import (
     held_clusters,
     no_placement,
     plan_document,
+    questions_of,
     recorded_plan,
     snapshots_document,
     standing_lines,
@@ -194,7 +195,12 @@ class Workspace:
             hint = did_you_mean(cluster, names, f"it has: {', '.join(names)}" if names else "it has no clusters")
             raise BadInput(f"{name} has nothing on a cluster {cluster}", hint=hint)
         ignored = apply.Ignored(decision.inputs.desired.config.ignore_differences)
-        return diff_document(key, commit, tuple(s for s in sides if cluster in (None, s.cluster)), ignored)
+        chosen = [side for side in sides if cluster in (None, side.cluster)]
+        if questions := {side.cluster: found for side in chosen if (found := questions_of(side, ignored))}:
+            asked, now = self.driver.asked_clusters, decision.inputs.now
+            seen = asked.answered(self.driver.fanout, decision.after.clusters, questions, seen, now)
+            chosen = [replace(s, observation=seen[s.cluster]) if s.cluster in questions else s for s in chosen]
+        return diff_document(key, commit, tuple(chosen), ignored)
 
     def snapshots_diff(self, name: str, old: int, new: int) -> dict[str, Any]:
         """One resource snapshot of a placement against another, as a SnapshotDiff document. BadInput for one that is

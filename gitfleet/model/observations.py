@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from gitfleet.api.clusters import PropertyValue, ResourceUsage
 from gitfleet.api.conditions import Status
@@ -40,6 +41,32 @@ LiveObjects = Mapping[ObjectKey, LiveObject | None]
 
 
 @dataclass(frozen=True, slots=True)
+class DryRun:
+    """What a server would make of a manifest alone, over the content of an object that it had then: None where it did
+    not say, and `error` why."""
+
+    live: JsonObject
+    body: JsonObject | None
+    error: str = ""
+
+    def is_about(self, live: JsonObject) -> bool:
+        """Whether nothing that counts has changed since in the object."""
+        return live is self.live or _asked_about(live) == _asked_about(self.live)
+
+
+def _asked_about(body: JsonObject) -> JsonObject:
+    """All but what changes by itself."""
+    metadata = {name: value for name, value in (body.get("metadata") or {}).items() if name not in _OWN_PACE}
+    return {**{name: value for name, value in body.items() if name != "status"}, "metadata": metadata}
+
+
+_OWN_PACE: Final = frozenset({"resourceVersion", "managedFields", "generation"})
+
+DryRuns = Mapping[tuple[str, str], DryRun]
+"""By the object's uid and the manifest's digest."""
+
+
+@dataclass(frozen=True, slots=True)
 class ReportedCondition:
     """A condition as somebody reports it, without times and generations."""
 
@@ -54,7 +81,8 @@ class ClusterObservation:
     """One observation of one cluster. When it is not `reachable`, `error` says why in one sentence and nothing else
     counts. One that was not even `asked`, since there was no time for it, says nothing of the cluster.
 
-    `unreadable` holds keys whose reading failed for a reason of their own (forbidden, unknown kind), with that reason.
+    `dry_runs` are what it was asked for full comparisons. `unreadable` holds keys whose reading failed for a reason of
+    their own (forbidden, unknown kind), with that reason.
     """
 
     cluster: str
@@ -65,6 +93,7 @@ class ClusterObservation:
     observed: datetime | None = None
     live: LiveObjects = field(default_factory=dict)
     unreadable: Mapping[ObjectKey, str] = field(default_factory=dict)
+    dry_runs: DryRuns = field(default_factory=dict)
     namespaces: Mapping[str, str] | None = None
     properties: Mapping[str, PropertyValue] = field(default_factory=dict)
     resource_usage: ResourceUsage | None = None

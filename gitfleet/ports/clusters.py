@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.objects import ObjectKey
-from gitfleet.model.observations import ClusterObservation
+from gitfleet.api.objects import Manifest, ObjectKey
+from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 
 
@@ -20,6 +20,12 @@ class ClusterReader(Protocol):
         A custom kind whose CRD is not installed counts as NotFound. Never raises for what a cluster does: an
         unreachable
         one gives `reachable=False` with its reason, a key that could not be read is in `unreadable`.
+        """
+
+    def dry_run(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
+        """What the server would make of each manifest alone over the live object; nothing is written.
+
+        One answer for each, in the same order. Never raises for what a cluster does.
         """
 
 

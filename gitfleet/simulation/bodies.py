@@ -18,6 +18,7 @@ from gitfleet.api.scenarios import DEFAULT_DELAY, Delay
 from gitfleet.errors import BadInput
 from gitfleet.model.observations import LiveObject
 from gitfleet.simulation import kinds, statuses
+from gitfleet.simulation.defaults import with_defaults
 from gitfleet.simulation.fields import as_typed, content_of
 
 
@@ -86,10 +87,8 @@ def spec_of(content: JsonObject) -> dict[str, Any]:
 
 
 def stored_form(key: ObjectKey, content: JsonObject, *, granular: bool) -> JsonObject:
-    """The content as the server keeps it: typed, with default replicas, and a Secret's stringData as data."""
-    content = as_typed(content, granular=granular)
-    if key.group == "apps" and key.kind in ("Deployment", "ReplicaSet", "StatefulSet"):
-        return {**content, "spec": {"replicas": 1, **(content.get("spec") or {})}}
+    """The content as the server keeps it: typed, with defaults, and a Secret's stringData as data."""
+    content = with_defaults(key, as_typed(content, granular=granular))
     if key.group_kind != kinds.SECRET or "stringData" not in content:
         return content
     encoded = {name: b64encode(str(text).encode()).decode() for name, text in content["stringData"].items()}

@@ -115,7 +115,7 @@ class SimulatedCluster:
     def request(self, request: Request) -> Response:
         """Transport.request. SimulatedCrash when one was planned."""
         with self._lock:
-            if request.method == "GET":
+            if request.method == "GET" or "dryRun" in request.query:
                 return respond(self._server, request, self._reached())
             self.crash.before_operation()
             try:

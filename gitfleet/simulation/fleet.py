@@ -15,11 +15,11 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.objects import ObjectKey, key_of
+from gitfleet.api.objects import Manifest, ObjectKey, key_of
 from gitfleet.api.scenarios import ClusterRule
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import json_text, parse_json
-from gitfleet.model.observations import ClusterObservation, LiveObject
+from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
@@ -131,6 +131,9 @@ class _Kept:
 
     def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
         return self.client.observe(keys, probe=probe)
+
+    def dry_run(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
+        return self.client.dry_run(questions)
 
     def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
         outcomes = self.client.perform(operations)

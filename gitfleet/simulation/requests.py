@@ -1,8 +1,8 @@
 """HTTP on a simulated API server: requests become calls of a `MemoryServer`, and what it says becomes responses.
 
 What is understood is what gitfleet sends: health and version, discovery, reading, listing page by page, server-side
-apply, a merge patch of managedFields and deleting. A query that would change the response and is not understood is
-refused with 400.
+apply, a merge patch of managedFields, a dry run of an update and deleting. A query that would change the response and
+is not understood is refused with 400.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
 from gitfleet.model.operations import PropagationPolicy
 from gitfleet.ports.transport import Request, Response
 from gitfleet.simulation import kinds
+from gitfleet.simulation.dry_runs import replaced
 from gitfleet.simulation.refusals import Refused, bad_request, no_such_kind, not_found
 from gitfleet.simulation.server import MemoryServer
 
@@ -25,6 +26,7 @@ MERGE: Final = "application/merge-patch+json"
 _QUERIES: Final = {
     "GET": frozenset({"limit", "continue", "fieldSelector"}),
     "PATCH": frozenset({"fieldManager", "force", "fieldValidation"}),
+    "PUT": frozenset({"fieldManager", "dryRun"}),
     "DELETE": frozenset[str](),
 }
 _OWNERS: Final = {"resourceVersion", "managedFields"}
@@ -62,6 +64,10 @@ def respond(server: MemoryServer, request: Request, now: datetime) -> Response:
                 return Response(200, _listed(server, target, request))
             case "PATCH", True:
                 return _apply(server, target, request, now)
+            case "PUT", True:
+                if request.query.get("dryRun") != "All":
+                    raise bad_request("no other update than a dry run is simulated")
+                return Response(200, replaced(server, target.key, target.kind, request.body or {}, now))
             case "DELETE", True:
                 return Response(200, _delete(server, target, request, now))
             case _:

@@ -16,7 +16,14 @@ last_run_failures(runs, records)                why the last runs of placements 
 """
 
 from gitfleet.views.description import describe_lines
-from gitfleet.views.diff_document import ClusterSides, diff_document, differing, object_lines, snapshots_document
+from gitfleet.views.diff_document import (
+    ClusterSides,
+    diff_document,
+    differing,
+    object_lines,
+    questions_of,
+    snapshots_document,
+)
 from gitfleet.views.evictions import eviction_path, eviction_sentence, eviction_text, free_name, with_evictions
 from gitfleet.views.explanation import (
     Recorded,
@@ -95,6 +102,7 @@ __all__ = [
     "pending_request",
     "plan_document",
     "pull_calls",
+    "questions_of",
     "readme_text",
     "reason_sentence",
     "recorded_plan",

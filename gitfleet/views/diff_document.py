@@ -12,7 +12,7 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import JsonObject, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import ResourceSnapshot
-from gitfleet.apply import NOTHING_IGNORED, Ignored, find_differences, writer_of
+from gitfleet.apply import NOTHING_IGNORED, Comparisons, Ignored, Pair, Question, find_differences, writer_of
 from gitfleet.formats.secret_objects import masked_object
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import DifferenceDetails
@@ -104,7 +104,8 @@ def _cluster(side: ClusterSides, ignored: Ignored) -> dict[str, Any]:
         message = side.observation.error if side.observation is not None else "it was not observed"
     elif side.work is not None and side.work.error is not None:
         message = side.work.error.removesuffix(f" (cluster {side.cluster})")
-    rows = [] if message or side.observation is None else list(_objects(side, side.observation, ignored))
+    compared = Comparisons(ignored, side.observation.dry_runs if side.observation is not None else {})
+    rows = [] if message or side.observation is None else list(_objects(side, side.observation, compared))
     return {
         "clusterName": side.cluster,
         "compared": not message,
@@ -114,9 +115,18 @@ def _cluster(side: ClusterSides, ignored: Ignored) -> dict[str, Any]:
     }
 
 
-def _objects(side: ClusterSides, observation: ClusterObservation, ignored: Ignored) -> Iterator[dict[str, Any]]:
+def questions_of(side: ClusterSides, ignored: Ignored) -> Mapping[Pair, Question]:
+    """What only a dry run tells of the differences of one cluster."""
+    compared = Comparisons(ignored, side.observation.dry_runs if side.observation is not None else {})
+    if side.observation is not None:
+        list(_objects(side, side.observation, compared))
+    return compared.questions
+
+
+def _objects(side: ClusterSides, observation: ClusterObservation, compared: Comparisons) -> Iterator[dict[str, Any]]:
     manifests = side.work.manifests if side.work is not None else ()
     full = side.work is not None and side.work.apply_strategy.comparison_option.counts_every_field
+    digests = {entry.uid: entry.applied_digest for entry in side.owned}
     for manifest in manifests:
         why = observation.unreadable.get(manifest.key)
         if why is not None or manifest.key not in observation.live:
@@ -126,9 +136,10 @@ def _objects(side: ClusterSides, observation: ClusterObservation, ignored: Ignor
         if live is None:
             yield _object(manifest.key, ObjectState.MISSING)
             continue
-        details = find_differences(*ignored.compared(manifest.key, manifest.body, live.body), full=full)
+        details = compared.differences(manifest, live, full=full, applied=digests.get(live.uid) == manifest.digest)
         state = ObjectState.DIFFERS if details else ObjectState.SAME
-        yield _object(manifest.key, state, details, _written(manifest, live, details))
+        doubt = compared.doubt(manifest, live).removeprefix("; ") if full and details else ""
+        yield _object(manifest.key, state, details, _written(manifest, live, details), doubt)
     wanted = {manifest.key.identity for manifest in manifests}
     for entry in side.owned:
         if entry.key.identity not in wanted and observation.live.get(entry.key) is not None:

@@ -27,6 +27,7 @@ GONE = live(CM, metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
 LABELLED = live(CM, metadata={"labels": {"x": "y"}})
 A_DIFFERS = (("/data/a", "9", "1"),)
 B_IS_MORE = (("/data/b", "2", None),)
+NOT_ASKED = "; what the server filled in counts as well, since the server was not asked yet"
 FULL: dict[str, Any] = {"comparison_option": "FullComparison"}
 REPORT: dict[str, Any] = {"type": "ReportDiff"}
 CAREFUL: dict[str, Any] = {"when_to_apply": "IfNotDrifted"}
@@ -71,7 +72,10 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             MORE,
             ENTRY,
             refused(
-                RefuseCode.FOUND_DRIFTS, "ConfigMap/ns/cm drifted: /data/b is there and should not be", MORE, B_IS_MORE
+                RefuseCode.FOUND_DRIFTS,
+                f"ConfigMap/ns/cm drifted: /data/b is there and should not be{NOT_ASKED}",
+                MORE,
+                B_IS_MORE,
             ),
         ),
         (
@@ -80,7 +84,7 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             ENTRY,
             refused(
                 RefuseCode.FOUND_DRIFTS,
-                "ConfigMap/ns/cm drifted: /data/a is 9 and should be 1 (and 1 more)",
+                f"ConfigMap/ns/cm drifted: /data/a is 9 and should be 1 (and 1 more){NOT_ASKED}",
                 TWO,
                 (*A_DIFFERS, ("/data/c", "3", None)),
             ),
@@ -175,7 +179,8 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             None,
             refused(
                 RefuseCode.FAILED_TO_TAKE_OVER,
-                "ConfigMap/ns/cm was there before and differs from its manifest: /data/b is there and should not be",
+                "ConfigMap/ns/cm was there before and differs from its manifest: /data/b is there and should not be"
+                f"{NOT_ASKED}",
                 MORE,
                 B_IS_MORE,
             ),
@@ -194,7 +199,7 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             None,
             kept(
                 KeepCode.FOUND_DIFF,
-                "ConfigMap/ns/cm differs: /data/b is there and should not be",
+                f"ConfigMap/ns/cm differs: /data/b is there and should not be{NOT_ASKED}",
                 MORE,
                 B_IS_MORE,
             ),

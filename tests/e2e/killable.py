@@ -22,9 +22,9 @@ from typing import NoReturn
 
 from gitfleet import wiring
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.objects import ObjectKey
+from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.loop.driver import Driver
-from gitfleet.model.observations import ClusterObservation
+from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
 from gitfleet.settings import ConnectionRules, Settings
@@ -63,6 +63,9 @@ class FatalClient:
 
     def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
         return self.inner.observe(keys, probe=probe)
+
+    def dry_run(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
+        return self.inner.dry_run(questions)
 
     def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
         with self.lock:  # nobody gets further than the first one here

@@ -38,8 +38,9 @@ def diff(program: Program, *words: str, expect: int = 0) -> Ended:
     return program.command("diff", "forty", "-C", program.repo, *words, *program.options(), expect=expect)
 
 
+@pytest.mark.parametrize("comparison", ["PartialComparison", "FullComparison"])
 def test_right_after_a_rollout_of_the_forty_most_used_kinds_nothing_differs_and_then_what_somebody_wrote_does(
-    config: ConfigRepo, program: Program, members: Members
+    config: ConfigRepo, program: Program, members: Members, comparison: str
 ) -> None:
     namespace = members.namespace("forty")
     content = FORTY_KINDS.read_text(encoding="utf-8").replace("NS", namespace)
@@ -48,7 +49,7 @@ def test_right_after_a_rollout_of_the_forty_most_used_kinds_nothing_differs_and_
     config.commit(
         {
             "clusters/cluster-1.yaml": member("cluster-1"),
-            "placements/forty.yaml": placement_of("forty", documents, "PartialComparison"),
+            "placements/forty.yaml": placement_of("forty", documents, comparison),
             "resources/forty.yaml": content,
         },
         "Forty kinds",
@@ -84,4 +85,5 @@ def test_right_after_a_rollout_of_the_forty_most_used_kinds_nothing_differs_and_
         "    /data/greeting",
         "      - hacked   (a-person",
         "      + Hello",
+        *(["    /data/more", "      - 1   (a-person", "      + (not there)"] if comparison == "FullComparison" else []),
     ]

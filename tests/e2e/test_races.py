@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.objects import ObjectKey
+from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import DesiredTrees
-from gitfleet.model.observations import ClusterObservation
+from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
 from gitfleet.ports.caches import BlobCache
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
 from gitfleet.settings import Limits
@@ -49,6 +49,9 @@ class SlowReader:
     def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
         self.owner.before_observation()
         return self.inner.observe(keys, probe=probe)
+
+    def dry_run(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
+        return self.inner.dry_run(questions)
 
 
 class Duel:

@@ -11,11 +11,11 @@ from threading import Event
 import pytest
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.objects import ObjectKey, key_of
+from gitfleet.api.objects import Manifest, ObjectKey, key_of
 from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import ClusterUnreachable, MissingPart, Stopped
 from gitfleet.loop.fanout import Fanout
-from gitfleet.model.observations import ClusterObservation
+from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update
 from tests.builders import config_map, manifest_of
 
@@ -36,6 +36,10 @@ class Client:
     def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
         self._act()
         return ClusterObservation(cluster=self.name, reachable=True, live=dict.fromkeys(keys))
+
+    def dry_run(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
+        self._act()
+        return [DryRun(live.body, manifest.body) for manifest, live in questions]
 
     def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
         self._act()

@@ -7,13 +7,14 @@ from datetime import datetime, timedelta
 
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.kube.discovery import Discovery
+from gitfleet.adapters.kube.dry_runs import DryRunner
 from gitfleet.adapters.kube.observing import Found, Observer
 from gitfleet.adapters.kube.performing import Performer
 from gitfleet.adapters.kube.properties_collecting import Collector, Gathered
 from gitfleet.adapters.kube.wire import Wire
-from gitfleet.api.objects import ObjectKey
+from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.errors import GitfleetError
-from gitfleet.model.observations import ClusterObservation
+from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.ports.clock import Clock
 
@@ -57,6 +58,10 @@ class KubeClient:
             # JSON of any shape may come from whatever answers at that address.
             why = f"the API server of {self.cluster} gave JSON of another shape than Kubernetes has"
         return ClusterObservation(cluster=self.cluster, reachable=False, error=why, observed=now)
+
+    def dry_run(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
+        """See ClusterReader."""
+        return DryRunner(self._wire, self._discovery, self._observer, parallel=self._parallel).ask(questions)
 
     def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
         """See ClusterWriter."""

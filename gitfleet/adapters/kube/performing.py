@@ -11,6 +11,7 @@ from typing import Final
 
 from gitfleet.adapters.kube.answers import doubtful_404, other_object
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
+from gitfleet.adapters.kube.dry_runs import OF_THE_SERVER
 from gitfleet.adapters.kube.observing import Observer, run_parallel
 from gitfleet.adapters.kube.refusals import Refusal, refusal_of
 from gitfleet.adapters.kube.wire import APPLY_PATCH, MERGE_PATCH, Wire
@@ -31,7 +32,6 @@ _MOST_TRIES: Final = 3
 _NO_VERSION: Final = "1"
 """The resourceVersion that no object ever has: an apply that names it makes an object, or is a conflict with whatever
 is there (seen with kube-apiserver 1.36; resource versions are revisions of etcd, whose first is an empty store)."""
-_OF_THE_SERVER: Final = ("managedFields", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink")
 
 
 class Performer:
@@ -284,7 +284,7 @@ def _body_of(operation: Create | Update) -> JsonObject:
     Of a Secret `data` alone is applied: a server keeps no owner of what `stringData` wrote, and would never prune it.
     """
     body = as_stored(operation.manifest.body)
-    metadata = {k: v for k, v in (body.get("metadata") or {}).items() if k not in _OF_THE_SERVER}
+    metadata = {k: v for k, v in (body.get("metadata") or {}).items() if k not in OF_THE_SERVER}
     if isinstance(operation, Update):
         if operation.live.uid:
             metadata["uid"] = operation.live.uid

@@ -70,6 +70,10 @@ class Reconciles:
         self.outcomes: tuple[Outcome, ...] = ()
         self.before: tuple[Work, ...] = ()
         self.ignored = Ignored()
+        self.compared = Comparisons()
+
+    def comparisons(self) -> Comparisons:
+        return Comparisons(self.ignored)
 
     def reconcile(self, *manifests: Manifest, removing: str | None = None, **strategy: Any) -> tuple[Operation, ...]:
         work = Work(
@@ -82,7 +86,7 @@ class Reconciles:
         )
         result = self.cluster.observe({m.key for m in manifests} | set(self.inventory))
         assert result.reachable, result.error
-        compared = Comparisons(self.ignored)
+        compared = self.compared = self.comparisons()
         plan = plan_apply(
             ApplyRequest(
                 cluster=self.cluster.cluster,

@@ -16,7 +16,7 @@ from gitfleet.api.objects import Manifest, ObjectKey, Origin, key_of
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.yaml_reader import parse_documents
 from gitfleet.loop.encrypted import EncryptedSecrets
-from gitfleet.model.observations import ClusterObservation
+from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
 from gitfleet.model.operations import Create, Outcome
 from tests import builders
 from tests.adapters.kube.test_real_cluster import Reconciles, directory, kinds, member
@@ -39,6 +39,10 @@ class Decrypting:
     def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
         """KubeClient.observe."""
         return self._client.observe(keys, probe=probe)
+
+    def dry_run(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
+        """KubeClient.dry_run."""
+        return self._client.dry_run(questions)
 
     def close(self) -> None:
         """KubeClient.close."""

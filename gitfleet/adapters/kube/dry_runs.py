@@ -1,0 +1,82 @@
+"""What one API server would make of a manifest alone: a dry run of replacing the live object by it.
+
+Replaced, not applied: an apply keeps what others wrote, and so would not tell it from defaults. What the server has
+assigned it keeps as it does for any update (a Service's cluster IP).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from gitfleet.adapters.kube.answers import other_object
+from gitfleet.adapters.kube.discovery import Absence, Discovery, Resource
+from gitfleet.adapters.kube.observing import Observer, run_parallel
+from gitfleet.adapters.kube.refusals import refusal_of
+from gitfleet.adapters.kube.wire import Wire
+from gitfleet.api.definitions import CRD
+from gitfleet.api.objects import JsonObject, Manifest, ObjectKey
+from gitfleet.errors import GitfleetError
+from gitfleet.formats.kinds import BUILT_IN_KINDS
+from gitfleet.formats.managed_fields import FIELD_MANAGER
+from gitfleet.formats.secret_objects import as_stored, secrets_in
+from gitfleet.model.failures import Failure, Subject, attempt
+from gitfleet.model.observations import DryRun, LiveObject
+
+OF_THE_SERVER: Final = ("managedFields", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink")
+_LONGEST_WHY: Final = 300
+"""A server that refuses an immutable field repeats all of it."""
+
+
+class DryRunner:
+    """Asks one API server; nothing is ever written."""
+
+    def __init__(self, wire: Wire, discovery: Discovery, observer: Observer, *, parallel: int) -> None:
+        self._wire = wire
+        self._discovery = discovery
+        self._observer = observer
+        self._parallel = parallel
+
+    def ask(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
+        """See ClusterReader.dry_run."""
+        return run_parallel(self._one, questions, self._parallel)
+
+    def _one(self, question: tuple[Manifest, LiveObject]) -> DryRun:
+        manifest, live = question
+        found = attempt(Subject.of_object(manifest.key, self._wire.name), self._asked, manifest, live)
+        if not isinstance(found, Failure):
+            return found
+        return DryRun(live.body, None, str(found.cause) if isinstance(found.cause, GitfleetError) else found.sentence)
+
+    def _asked(self, manifest: Manifest, live: LiveObject) -> DryRun:
+        key, resource = manifest.key, self._discovery.find(manifest.key)
+        if isinstance(resource, Absence):
+            return DryRun(live.body, None, f'the cluster has no kind "{key.kind}" in {key.api_version}')
+        if (key.group, key.kind) not in BUILT_IN_KINDS and not self._is_defined(key, resource):
+            # Every kube-apiserver has dry runs; another one may ignore what it does not know, and write.
+            why = f"{key} is served by an API server of an extension, which may know no dry run"
+            return DryRun(live.body, None, why)
+        query = {"dryRun": "All", "fieldManager": FIELD_MANAGER}
+        path = resource.path(key.namespace, key.name)
+        response = self._wire.send("PUT", path, query, body=_replacing(manifest, live))
+        if not response.ok:
+            secrets = (*secrets_in(as_stored(manifest.body)), *secrets_in(live.body))
+            why = refusal_of(response, f"the dry run of {key} was refused", secrets).message
+            return DryRun(live.body, None, why if len(why) <= _LONGEST_WHY else f"{why[: _LONGEST_WHY - 1]}…")
+        body = response.json()
+        if other := other_object(body, key, namespaced=resource.namespaced):
+            return DryRun(live.body, None, other)
+        return DryRun(live.body, body)
+
+    def _is_defined(self, key: ObjectKey, resource: Resource) -> bool:
+        """Whether a CustomResourceDefinition serves the kind."""
+        definition = ObjectKey(CRD.group, "v1", CRD.kind, "", f"{resource.plural}.{key.group}")
+        place = Resource(f"/apis/{CRD.group}/v1", "customresourcedefinitions", namespaced=False)
+        return self._observer.get(place, definition)[0] is not None
+
+
+def _replacing(manifest: Manifest, live: LiveObject) -> JsonObject:
+    """The manifest in place of the object that was seen, and of no other one or later version of it."""
+    body = as_stored(manifest.body)
+    metadata = {name: value for name, value in (body.get("metadata") or {}).items() if name not in OF_THE_SERVER}
+    return {**body, "metadata": {**metadata, "uid": live.uid, "resourceVersion": live.resource_version}}

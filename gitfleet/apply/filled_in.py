@@ -1,0 +1,130 @@
+"""What only the server put into a live object: its defaults, and what it assigned. A full comparison does not count it.
+
+A server records as owner of a field in `metadata.managedFields` whoever wrote it, and nobody for what it filled in
+under an apply. Where somebody else owns a field, or the bookkeeping cannot say it, a dry run tells: what comes of the
+manifest alone is the server's (decision record 0027).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import Final
+
+from gitfleet.api.objects import JsonObject, JsonValue
+from gitfleet.formats.field_trees import FieldTree, tree_of, union
+from gitfleet.formats.managed_fields import (
+    MAPPING,
+    OwnedFields,
+    is_own_apply,
+    item_name,
+    list_keys,
+    managed_entries,
+    match_item,
+)
+from gitfleet.formats.secret_objects import as_stored, is_secret
+
+_ABSENT: Final = object()
+_WHOLE: Final[FieldTree] = {}
+"""A leaf: somebody has written the field with all that is in it."""
+
+
+def with_filled_in(body: JsonObject, live: JsonObject, made: JsonObject | None, *, applied: bool) -> JsonObject:
+    """A manifest with what the server put into the live object, and nothing that anybody else wrote.
+
+    `made` is what the server would make of the manifest alone, where it was asked. `applied`: this very manifest was
+    applied, so all that gitfleet owns comes of it.
+    """
+    entries = [entry for entry in managed_entries(live) if entry.get("subresource") != "status"]
+    everyone = reduce(union, map(tree_of, entries), _WHOLE)
+    at = _At("", _written(live, entries, applied=applied), everyone, _ABSENT if made is None else made)
+    completed: JsonObject = _completed(as_stored(body), live, at)
+    return completed
+
+
+def _written(live: JsonObject, entries: list[JsonObject], *, applied: bool) -> FieldTree:
+    """The fields that somebody wrote beside the manifest: all of them where the server does not say it of each."""
+    told = all(
+        isinstance(e.get("fieldsV1"), MAPPING) and e.get("apiVersion") == live.get("apiVersion") for e in entries
+    )
+    if not entries or not told or (applied and not any(map(is_own_apply, entries))):
+        return _WHOLE
+    others = (tree_of(entry) for entry in entries if not (applied and is_own_apply(entry)))
+    named: FieldTree = {"f:metadata": {"f:name": _WHOLE}}  # so that it is not empty
+    written = reduce(union, others, named)
+    # What somebody applied as `stringData` has no owner under `data`.
+    return {**written, "f:data": _WHOLE} if is_secret(live) else written
+
+
+@dataclass(frozen=True, slots=True)
+class _At:
+    """One place in an object: who wrote something there (None: nobody) beside the manifest, everybody's fields, and
+    what a dry run made there."""
+
+    field: str
+    written: OwnedFields
+    everyone: OwnedFields
+    made: JsonValue
+
+    def part(self, name: str) -> _At:
+        """A field of the map."""
+        node = f"f:{name}"
+        made = self.made.get(name, _ABSENT) if isinstance(self.made, MAPPING) else _ABSENT
+        return _At(name, _below(self.written, node), (self.everyone or {}).get(node), made)
+
+    def item(self, live: JsonObject, keys: tuple[str, ...]) -> _At:
+        """An item of the list, by its keys."""
+        named = {key: live[key] for key in keys if key in live}
+        made = match_item(named, self.made, keys) if isinstance(self.made, list) else None
+        written = _below(self.written, item_name(self.written, live) or "")
+        everyone = (self.everyone or {}).get(item_name(self.everyone, live) or "")
+        return _At("", written, everyone, _ABSENT if made is None else made)
+
+
+def _below(written: OwnedFields, node: str) -> OwnedFields:
+    return written.get(node) if written else written
+
+
+def _completed(want: JsonValue, have: JsonValue, at: _At) -> JsonValue:
+    """What is wanted, with the parts that are the server's."""
+    if at.made is not _ABSENT and at.made == have:
+        return have
+    if isinstance(want, MAPPING) and isinstance(have, MAPPING):
+        parts = {
+            name: _completed(want[name], there, at.part(name)) if name in want else _of_server(there, at.part(name))
+            for name, there in have.items()
+        }
+        return {**want, **{name: part for name, part in parts.items() if part is not _ABSENT}}
+    if isinstance(want, list) and isinstance(have, list):
+        return _completed_list(want, have, at)
+    return want
+
+
+def _completed_list(want: list[JsonValue], have: list[JsonValue], at: _At) -> list[JsonValue]:
+    keys = list_keys(at.field, want, at.everyone)
+    if keys is None:
+        if len(want) != len(have):
+            return want
+        made = at.made if isinstance(at.made, list) and len(at.made) == len(have) else [_ABSENT] * len(have)
+        inside = _WHOLE if at.written is not None else None
+        places = (_At("", inside, None, one) for one in made)
+        return [_completed(*three) for three in zip(want, have, places, strict=True)]
+    found = [match_item(item, have, keys) for item in want]
+    completed = [
+        item if there is None else _completed(item, there, at.item(there, keys))
+        for item, there in zip(want, found, strict=True)
+    ]
+    more = [item for item in have if isinstance(item, MAPPING) and not any(item is there for there in found)]
+    # Of an item that somebody wrote, the rest alone is no item.
+    return completed + [item for item in more if _of_server(item, at.item(item, keys)) == item]
+
+
+def _of_server(have: JsonValue, at: _At) -> JsonValue:
+    """What of a value that the manifest has not is the server's: absent where nothing is."""
+    if at.written is None or (at.made is not _ABSENT and at.made == have):
+        return have
+    if not isinstance(have, MAPPING) or (not at.written and at.made is _ABSENT):
+        return _ABSENT
+    parts = {name: _of_server(there, at.part(name)) for name, there in have.items()}
+    kept = {name: part for name, part in parts.items() if part is not _ABSENT}
+    return kept or _ABSENT

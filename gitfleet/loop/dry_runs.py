@@ -1,0 +1,113 @@
+"""What clusters are asked for full comparisons: each content of an object once, and what was refused again after a
+while."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Final
+
+from gitfleet import reconcile
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.apply import Pair, PlansMemo, Question
+from gitfleet.formats.sops import is_sops_encrypted
+from gitfleet.loop.fanout import Fanout
+from gitfleet.model.decisions import Decision, Inputs
+from gitfleet.model.observations import ClusterObservation, DryRun, DryRuns
+from gitfleet.model.operations import Operation
+
+MOST_AT_ONCE: Final = 100
+"""Dry runs of one cluster before deciding, and before planning; the next pass goes on."""
+ASKED_AGAIN_AFTER: Final = timedelta(minutes=10)
+_ENCRYPTED: Final = "its values are encrypted, and no server is asked about such a manifest"
+_Observations = Mapping[str, ClusterObservation]
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedClusters:
+    """Deciding with what clusters answered. What is kept only saves requests: the answers by cluster, and since when
+    one was refused."""
+
+    _answers: dict[str, DryRuns] = field(default_factory=dict)
+    _refused: dict[tuple[str, Pair], datetime] = field(default_factory=dict)
+
+    def known(self, observations: _Observations, now: datetime) -> dict[str, ClusterObservation]:
+        """The observations with what is known of each cluster."""
+        for name, pair in [at for at, since in self._refused.items() if now - since >= ASKED_AGAIN_AFTER]:
+            del self._refused[name, pair]
+            self._answers[name] = {key: one for key, one in self._answers.get(name, {}).items() if key != pair}
+        return {
+            name: replace(observation, dry_runs=self._answers[name]) if self._answers.get(name) else observation
+            for name, observation in observations.items()
+        }
+
+    def decide(
+        self, fanout: Fanout, inputs: Inputs, memo: reconcile.Memo, plugins: reconcile.Plugins
+    ) -> tuple[Decision, reconcile.Memo]:
+        """`reconcile.decide`, again where clusters had to be asked."""
+        decision, memo = reconcile.decide(inputs, memo, plugins)
+        clusters = {**inputs.before.clusters, **inputs.desired.clusters}
+        told = self._told(fanout, clusters, memo.plans, inputs)
+        return (decision, memo) if told is inputs else reconcile.decide(told, memo, plugins)
+
+    def plan_operations(
+        self, fanout: Fanout, decision: Decision, newly_observed: _Observations, memo: reconcile.Memo
+    ) -> tuple[Decision, tuple[Operation, ...], reconcile.Memo]:
+        """`reconcile.plan_operations`, again where clusters had to be asked."""
+        planned = reconcile.plan_operations(decision, newly_observed, memo)
+        seen = planned[0].inputs
+        told = self._told(fanout, decision.after.clusters, planned[2].plans, seen)
+        if told is seen:
+            return planned
+        inputs = replace(decision.inputs, observations=told.observations)
+        return reconcile.plan_operations(replace(decision, inputs=inputs), newly_observed, planned[2])
+
+    def _told(self, fanout: Fanout, clusters: Mapping[str, MemberCluster], plans: PlansMemo, inputs: Inputs) -> Inputs:
+        """The inputs with the answers to the plans' questions; the very same where there are none. Clusters that nobody
+        observed are not asked either."""
+        seen, questions = inputs.observations, dict[str, Mapping[Pair, Question]]()
+        for name, planned in plans.items():
+            found = planned.request.compared.questions
+            if found and name in clusters and name in seen and seen[name].observed:
+                questions[name] = dict(islice(found.items(), MOST_AT_ONCE))
+        if not questions:
+            return inputs
+        return replace(inputs, observations=self.answered(fanout, clusters, questions, seen, inputs.now))
+
+    def answered(
+        self,
+        fanout: Fanout,
+        clusters: Mapping[str, MemberCluster],
+        questions: Mapping[str, Mapping[Pair, Question]],
+        seen: _Observations,
+        now: datetime,
+    ) -> dict[str, ClusterObservation]:
+        """The observations with the answers to questions by cluster."""
+        put = {name: [q for q in found.values() if not _is_encrypted(q)] for name, found in questions.items()}
+        answers = fanout.dry_run(clusters, {name: found for name, found in put.items() if found})
+        for name, found in questions.items():
+            came = iter(answers.get(name, ()))
+            new = {
+                pair: DryRun(question[1].body, None, _ENCRYPTED) if _is_encrypted(question) else next(came)
+                for pair, question in found.items()
+            }
+            self._note(name, new, seen[name], now)
+        return self.known(seen, now)
+
+    def _note(self, name: str, new: DryRuns, observation: ClusterObservation, now: datetime) -> None:
+        """Keep the answers, and those before of objects that are still there."""
+        there = {live.uid for live in observation.live.values() if live is not None}
+        kept = {pair: answer for pair, answer in self._answers.get(name, {}).items() if pair[0] in there}
+        self._answers[name] = {**kept, **new}
+        for pair, answer in new.items():
+            if answer.body is None:
+                self._refused[name, pair] = now
+                log.warning("%s: %s", name, answer.error)
+
+
+def _is_encrypted(question: Question) -> bool:
+    return is_sops_encrypted(question[0].body)
