@@ -10,15 +10,16 @@ import pytest
 from gitfleet.api.conditions import Conditions, Status
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.fleet import ApprovalPolicy
-from gitfleet.api.holds import Hold, Removal
+from gitfleet.api.holds import Hold, HoldRule, Removal, RemovalKind
 from gitfleet.api.objects import Origin
 from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
 from gitfleet.approvals import given, judge, unasked, wrong_approvals
 from gitfleet.model.approvals import Asked, Verdict, by_request
+from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.removals import Kept, answered, asked, pending, remaining
-from gitfleet.removals.answers import IN_PART
-from tests.removals.fleets import config_map, hold, of_cluster, of_object
+from gitfleet.removals.answers import IN_PART, not_begun
+from tests.removals.fleets import NOW, SHOP, WEB, config_map, envelope, hold, of_binding, of_cluster, of_object, placed
 from tests.state.builders import condition
 
 A, B, C = (of_object(config_map(name)) for name in "abc")
@@ -79,6 +80,46 @@ def test_what_is_not_approved_waits() -> None:
         hold("h-3", [C], conditions=(YES,)),
     )
     assert pending([open_, rejected, approved]) == (A, B)
+
+
+STAYS, GOES = (
+    placed(WEB, ("c1",), *(config_map(name) for name in "ab")),
+    Removal(kind=RemovalKind.PLACEMENT, placement=WEB),
+)
+LEAVES = replace(STAYS, placement=replace(STAYS.placement, deleting=NOW))
+
+
+@pytest.mark.parametrize(
+    ("record", "removal", "begun"),
+    [
+        (STAYS, GOES, False),
+        (LEAVES, GOES, True),
+        (STAYS, A, False),
+        (STAYS, B, False),
+        (STAYS, C, True),
+        (placed(WEB, ("c1",), envelope(config_map("c"))), C, False),
+        (replace(STAYS, resource_snapshots=()), C, False),
+        (LEAVES, A, False),
+        (STAYS, of_binding("c9"), False),
+        (LEAVES, of_binding("c1"), False),
+        (STAYS, of_cluster("c1"), False),
+        (LEAVES, Removal(kind=RemovalKind.PLACEMENT, placement=SHOP), False),
+        (STAYS, of_object(config_map("c"), SHOP), False),
+    ],
+)
+def test_what_is_under_way_waits_no_more_but_for_gates(record: PlacementRecord, removal: Removal, begun: bool) -> None:
+    """An approved removal begins: its placement is on its way out, its object in the newest content no more."""
+    before = FleetState(placements={WEB: record})
+    known = hold(NAME, [removal, of_cluster("c2")], "too much")
+    gate = replace(known, reasons=(replace(known.reasons[0], rule=HoldRule.GATE_LOST),))
+    rest = () if begun else (removal,)
+    assert not_begun([known], before) == (*rest, of_cluster("c2"))
+    assert not_begun([gate], before) == (removal, of_cluster("c2"))
+    assert not_begun([replace(known, conditions=(YES,)), gate, known], before) == (
+        *gate.removals,
+        *rest,
+        of_cluster("c2"),
+    )
 
 
 KEPT_A, KEPT_AB = Kept.of([A]), Kept.of([A, B])

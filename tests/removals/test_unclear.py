@@ -9,10 +9,12 @@ import pytest
 
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.holds import Hold, HoldReason, HoldRule, Removal, RemovalKind
-from gitfleet.api.objects import ObjectKey
+from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.api.placements import PlacementKey
-from gitfleet.removals import without_corrected
+from gitfleet.model.state import FleetState
+from gitfleet.removals import deleted_still, without_corrected
 from gitfleet.removals.unclear import changed_meanwhile, unclear
+from tests.state import builders
 
 T0 = datetime(2026, 11, 23, tzinfo=UTC)
 WEB = PlacementKey("", "web")
@@ -125,3 +127,37 @@ def test_a_hold_goes_when_what_was_out_of_sight_is_read_again(unread: str, again
     reason = HoldReason(rule=HoldRule.UNCLEAR_COMMIT, message="why", unread=unread)
     holds = {"hold-web-1": replace(hold(), reasons=(reason,))}
     assert without_corrected(holds, (), again) == (holds if stays else {})
+
+
+KEY = ObjectKey("", "v1", "ConfigMap", "web", "a")
+TAKEN = Removal(kind=RemovalKind.OVERRIDDEN, placement=WEB, cluster="c1", object=KEY, override="cut")
+THERE = replace(TAKEN, cluster="c2")
+OTHERS = replace(TAKEN, placement=PlacementKey("", "gone"))
+ANOTHER = replace(TAKEN, object=replace(KEY, name="b"))
+
+
+@pytest.mark.parametrize(
+    ("removals", "found"),
+    [
+        ([TAKEN], [TAKEN]),
+        # Overrides take it elsewhere no more, take something else, or not of this placement.
+        ([THERE], []),
+        ([ANOTHER], []),
+        ([OTHERS], []),
+        ([OBJECT, PLACEMENT, BINDING, CLUSTER], []),
+        ([replace(TAKEN, kind=RemovalKind.OBJECT)], []),
+        ([replace(TAKEN, object=None), replace(TAKEN, placement=None)], []),
+        ([CLUSTER, OTHERS, THERE, TAKEN, ANOTHER, replace(TAKEN, override="other")],
+         [TAKEN, replace(TAKEN, override="other")]),
+    ],
+)  # fmt: skip
+def test_what_overrides_delete_still_of_that_which_an_ended_hold_kept(
+    removals: list[Removal], found: list[Removal]
+) -> None:
+    def overridden(_: PlacementKey, cluster: str) -> tuple[Identity, ...]:
+        return (KEY.identity,) if cluster == "c1" else ()
+
+    after = FleetState(placements={WEB: builders.record("web")})
+    ended = [replace(hold(""), removals=tuple(removals)), replace(hold(""), removals=(TAKEN,))]
+    assert list(deleted_still(ended[:1], after, overridden)) == found
+    assert list(deleted_still(ended, after, overridden)) == [*found, TAKEN]
