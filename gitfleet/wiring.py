@@ -38,6 +38,7 @@ from gitfleet.loop.forge import ForgePublisher, ForgeThread
 from gitfleet.loop.helm import Charts
 from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.plugin_guard import guarded
+from gitfleet.loop.rendered_branch import RenderedBranch
 from gitfleet.loop.request_branches import RequestBranches
 from gitfleet.loop.runner import Wake
 from gitfleet.loop.state_trees import StateTrees
@@ -115,11 +116,11 @@ def open_workspace(
         save_report=partial(save_report, settings.cache_dir / "reports"),
         watch_branch=settings.watch_branch,
         state_branch=Branches().state if settings.state_dir is not None else None,
-        requests=_request_branches(remote, clock),
         approvals=_approval_history(settings, remote),
         configure=providers.configure,
     )
     try:
+        driver = _with_other_branches(driver, remote)
         yield Workspace(driver=driver, clock=clock, wake=wake, clusters=clusters, watch=_watcher(settings))
     finally:
         # Not waited for: a call may hang in an API server that does not answer.
@@ -134,11 +135,12 @@ def folder_builds() -> Builds:
     return Builds(kustomizer=Kustomizer(KustomizeProgram()), charts=Charts(HelmProgram()))
 
 
-def _request_branches(remote: GitRemote | StateDirectory, clock: Clock) -> RequestBranches | None:
-    """What pushes requests for approval; None with --state-dir, where nothing is pushed."""
-    if isinstance(remote, StateDirectory):
-        return None
-    return RequestBranches(reader=remote, history=remote, writer=remote, clock=clock)
+def _with_other_branches(driver: Driver, remote: GitRemote | StateDirectory) -> Driver:
+    """The driver with what pushes requests for approval and the rendered branch; with --state-dir nothing is pushed."""
+    if not isinstance(remote, StateDirectory):
+        driver.requests = RequestBranches(reader=remote, history=remote, writer=remote, clock=driver.clock)
+        driver.rendered = RenderedBranch(reader=remote, history=remote, writer=remote, clock=driver.clock)
+    return driver
 
 
 def _approval_history(settings: Settings, remote: GitRemote | StateDirectory) -> ApprovalHistory | None:

@@ -37,6 +37,12 @@ class Branches:
     approvals: NonEmpty = "gitfleet/approve/"
     members: NonEmpty = "gitfleet/member/"
 
+    def breaks(self) -> Iterator[Break]:
+        """Each branch that gitfleet writes is one of its own: it replaces the files there."""
+        for name, other in (("rendered", self.watch), ("rendered", self.state), ("state", self.watch)):
+            if getattr(self, name) == other:
+                yield (name,), f'is the name of another branch, "{other}"; give each of them a name of its own'
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedPlugin:
@@ -197,7 +203,7 @@ class FleetConfig:
     delivery.mode: push, pull or render; only push has an effect
     delivery.concurrency: how many clusters are asked at a time; no effect yet
     delivery.executor: how work is spread; no effect yet
-    rendered.enabled: whether what each cluster gets is written to a branch; no effect yet
+    rendered.enabled: whether what each cluster is to have now is written to a branch
     scheduler.plugins: the scheduler's plug-ins; KubeFleet's where the list is empty
     approvals: who may approve what waits for an approval
     massDelete: how much one commit may remove before a person must approve it
@@ -264,5 +270,5 @@ class FleetConfig:
                 yield places[name], f"has no effect in this version of gitfleet{pushes}; do not rely on it"
 
 
-_NOT_ACTED_ON: Final = frozenset({"rendered", "notifications", "stateHistory"})
+_NOT_ACTED_ON: Final = frozenset({"notifications", "stateHistory"})
 """Settings that are read, and that this version does nothing with."""

@@ -12,6 +12,8 @@ from gitfleet.errors import BadInput
 
 GITFLEET = ("gitfleet", "gitfleet@localhost")
 """Committer of every commit that gitfleet makes by itself, and its author unless the change names one."""
+SHA1_DIGITS = 40
+"""The digits of an object id in a repository of the usual format."""
 _OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _ABBREVIATED_ID = re.compile(r"[0-9a-f]{4,64}")
 _BAD_IN_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\.lock(?:/|$)|(?:^|/)\.|\.$|/$|^/|^-|^@$")
@@ -109,6 +111,9 @@ def _check_utf8(text: str, what: str) -> None:
         raise BadInput(f"The {what} {text[:80]!r} is not valid Unicode.") from error
 
 
-def blob_id(content: bytes) -> str:
-    """Git's id of a blob with these bytes."""
-    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+def blob_id(content: bytes, digits: int = SHA1_DIGITS) -> str:
+    """Git's id of a blob with these bytes, in a repository whose ids have so many digits (SHA-1 or SHA-256)."""
+    digest = hashlib.sha1(usedforsecurity=False) if digits == SHA1_DIGITS else hashlib.sha256()
+    digest.update(b"blob %d\0" % len(content))
+    digest.update(content)
+    return digest.hexdigest()

@@ -21,9 +21,10 @@ from gitfleet.loop.approval_history import ApprovalHistory
 from gitfleet.loop.dry_runs import AskedClusters
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.hold_lines import Lines, with_field_lines
+from gitfleet.loop.rendered_branch import Heads, RenderedBranch, beside_state
 from gitfleet.loop.repeats import Repeats
 from gitfleet.loop.request_branches import Asked, RequestBranches
-from gitfleet.loop.results import Published, ReconcileResult, all_frozen, asking_sentences, lost_race, waiting_sentences
+from gitfleet.loop.results import Published, ReconcileResult, lost_race, result_of
 from gitfleet.loop.rewrites import Rewrite
 from gitfleet.loop.state_commits import Publication, on_files_of, state_commit
 from gitfleet.loop.state_trees import StateTrees
@@ -41,6 +42,7 @@ from gitfleet.model.state import FleetState
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import RepoReader, RepoWriter
 from gitfleet.reconcile import rebuilding, run_approvals
+from gitfleet.rendered import Rendering
 
 Checkpoint = Callable[[str], None]
 Listener = Callable[[Event], None]
@@ -55,8 +57,8 @@ _LONGEST_DELAY = 2.0
 class Driver:
     """Drives reconciles on one repository. `checkpoint` is called between steps (tests stop the process there);
     `listen` gets every event as it becomes true, `configure` the configuration that holds for the next observation;
-    `requests` keeps the branches by which people approve, None where none are pushed; `approvals` looks who gave an
-    approval; `forge` is told what a forge is to show, and returns at once."""
+    `requests` keeps the branches by which people approve, `rendered` that with what clusters get, None where none are
+    pushed; `approvals` looks who gave an approval; `forge` is told what a forge is to show, and returns at once."""
 
     reader: RepoReader
     writer: RepoWriter
@@ -73,6 +75,7 @@ class Driver:
     watch_branch: str | None = None
     state_branch: str | None = None
     requests: RequestBranches | None = None
+    rendered: RenderedBranch | None = None
     approvals: ApprovalHistory | None = None
     forge: Callable[[FleetState, Asked, Branches], None] | None = None
     memo: reconcile.Memo = reconcile.Memo()
@@ -88,6 +91,7 @@ class Driver:
     _rewrite: tuple[ApprovalRequest, ...] = ()
     _held: tuple[Desired, Rewrite, Desired] | None = None
     _repeats: Repeats = field(default_factory=Repeats)
+    _rendering: Rendering | None = None
 
     @property
     def config(self) -> FleetConfig:
@@ -148,7 +152,7 @@ class Driver:
         inputs = self.gather(heads, now)
         self.checkpoint("gathered")
         if self._unchanged is not None and self._unchanged[0].still(inputs):
-            return self._asked(heads, self._unchanged[1])
+            return self._asked(heads, self._unchanged[1], self._rendering)
         decided = self.decide(inputs)
         decision, operations = self.observe_unseen(decided)
         self.checkpoint("decided")
@@ -161,6 +165,7 @@ class Driver:
             self.checkpoint("intent published")
             self._still_ours(head, operations, pushed)
             self._emit(self._events, inputs.before, decision.after)
+            self._render(heads, Rendering.of(decision, operations, head))
             outcomes = self.perform(decision, operations)
             self.checkpoint("performed")
             self._emit(status.events_of_outcomes, outcomes, decision.after)
@@ -176,7 +181,7 @@ class Driver:
         self._emit(self._events, decision.after, after)
         if inputs.before.damage.unfinished:
             self._known = None
-        result = self._result(inputs, decision, outcomes, report, failures, changed=report.head != state_head)
+        result = self._result(decision, outcomes, report, failures, changed=report.head != state_head)
         # Objects that were observed only after deciding are not in the inputs: then every reconcile decides again.
         repeatable = result.settled and not outcomes and not decided.unseen()
         memo = unchanged_after(inputs, after) if repeatable else None
@@ -185,7 +190,6 @@ class Driver:
 
     def _result(
         self,
-        inputs: Inputs,
         decision: Decision,
         outcomes: tuple[Outcome, ...],
         report: Published,
@@ -193,29 +197,18 @@ class Driver:
         *,
         changed: bool,
     ) -> ReconcileResult:
-        """What the reconcile says of itself; `failures` are what could not be settled."""
+        """`failures` are what could not be settled."""
         failed = Failures((*decision.failures, *failures, *report.failures))
-        waiting = waiting_sentences(report.state, decision, failed)
         self._report(failed.found)
-        return ReconcileResult(
-            commit=inputs.desired.commit,
-            state_head=report.head,
-            state=report.state,
-            changed=changed,
-            settled=not changed and not waiting and decision.wake_at is None and all(o.ok for o in outcomes),
-            waiting=waiting,
-            wake_at=min(filter(None, (decision.wake_at, self._repeats.next_at)), default=None),
-            outcomes=outcomes,
-            asks=asking_sentences(decision),
-            frozen=not changed and all(o.ok for o in outcomes) and all_frozen(waiting, decision),
-        )
+        return result_of(decision, outcomes, report, failed, changed=changed, again_at=self._repeats.next_at)
 
     def gather(self, heads: Mapping[str, str], now: datetime) -> Inputs:
         """The desired tree, the state tree and the clusters' observations at this moment."""
         commit = self.watched_commit(heads)
         before = self.load_state(heads.get(self.branches.state))
         wanted = self._accepted(self.desired_trees.at(commit, before), before, heads)
-        wanted = wanted if self.requests is None else self.requests.noted(wanted, before)
+        for pushed in beside_state(self.requests, self.rendered):
+            wanted = pushed.noted(wanted, before)
         return self.inputs_for(wanted, self.rebuilt(before, wanted), now)
 
     def rewrite_of(self, wanted: Desired, before: FleetState) -> Rewrite | None:
@@ -335,11 +328,22 @@ class Driver:
         perform = partial(self.fanout.perform, decision.after.clusters)
         return self._repeats.perform(operations, self.clock, partial(self.desired_trees.encrypted.perform, perform))
 
-    def _asked(self, heads: Mapping[str, str], result: ReconcileResult) -> ReconcileResult:
+    def _asked(self, heads: Heads, result: ReconcileResult, rendering: Rendering | None = None) -> ReconcileResult:
         """The result, once the branches are there by which people approve; what fails there delays nothing."""
+        self._render(heads, rendering)
         self._ask(heads, result.state)
-        through = self.requests is None or self.requests.is_through(result.state)
+        through = all(pushed.is_through(result.state) for pushed in beside_state(self.requests, self.rendered))
         return result if through else replace(result, settled=False)
+
+    def _render(self, heads: Mapping[str, str], rendering: Rendering | None) -> None:
+        """Bring the rendered branch to what was published; what fails there delays nothing."""
+        if self.rendered is None or rendering is None:
+            return
+        self._rendering, failures, subject = rendering, Failures(), Subject("Branch", self.branches.rendered)
+        event = failures.contain(subject, None, self.rendered.publish, heads, self.branches, rendering)
+        self._emit(lambda: (event,) if event is not None else ())
+        self._report(failures.found)
+        self.checkpoint("rendered")
 
     def _ask(self, heads: Mapping[str, str], state: FleetState) -> None:
         failures, asked = Failures(), Asked() if self.requests is None else None

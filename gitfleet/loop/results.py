@@ -65,6 +65,32 @@ def lost_race(inputs: Inputs, head: str | None) -> ReconcileResult:
     )
 
 
+def result_of(
+    decision: Decision,
+    outcomes: tuple[Outcome, ...],
+    report: Published,
+    failed: Failures,
+    *,
+    changed: bool,
+    again_at: datetime | None,
+) -> ReconcileResult:
+    """What a reconcile says of itself: `failed` is all that failed in it, `again_at` when something is applied again
+    that waits."""
+    waiting = waiting_sentences(report.state, decision, failed)
+    return ReconcileResult(
+        commit=decision.inputs.desired.commit,
+        state_head=report.head,
+        state=report.state,
+        changed=changed,
+        settled=not changed and not waiting and decision.wake_at is None and all(o.ok for o in outcomes),
+        waiting=waiting,
+        wake_at=min(filter(None, (decision.wake_at, again_at)), default=None),
+        outcomes=outcomes,
+        asks=asking_sentences(decision),
+        frozen=not changed and all(o.ok for o in outcomes) and all_frozen(waiting, decision),
+    )
+
+
 def asking_sentences(decision: Decision) -> tuple[str, ...]:
     """What rollouts wait for that only a person can give, in a sentence each; and which placements keep what another
     one takes over until that one, which waits for a person or for a run, has it."""

@@ -17,7 +17,6 @@ from gitfleet.errors import BadInput
 from gitfleet.formats.near_names import did_you_mean
 from gitfleet.formats.sops import is_sops_encrypted
 from gitfleet.formats.yaml_reader import lines_of
-from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.loop.driver import Driver, Listener
 from gitfleet.loop.person_commits import PersonCommits
 from gitfleet.loop.planning import Planning
@@ -33,6 +32,7 @@ from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import Person
 from gitfleet.reconcile.pins import pin_warnings
 from gitfleet.reconcile.run_approvals import wrong_approvals
+from gitfleet.rendered import file_content, file_path
 from gitfleet.views import (
     ClusterSides,
     PlannedReconcile,
@@ -221,7 +221,7 @@ class Workspace:
         return snapshots_document(record.placement.key, *sides)
 
     def rendered_files(self, revision: str | None) -> tuple[dict[str, bytes], list[str]]:
-        """Each picked cluster's manifests with the newest snapshots, by CLUSTER/PLACEMENT/NN-kind-name.yaml; and a
+        """Each picked cluster's manifests with the newest snapshots, by CLUSTER/PLACEMENT/FILE.yaml; and a
         sentence for each placement on a cluster that cannot be rendered."""
         decision = self.decide(revision)
         files: dict[str, bytes] = {}
@@ -231,12 +231,8 @@ class Workspace:
                 if work.error is not None:
                     errors.append(f"{work.placement} on {name}: {work.error}")
                     continue
-                folder = f"{name}/{str(work.placement).replace('/', '.')}"
-                for number, manifest in enumerate(work.manifests):
-                    path = (
-                        f"{folder}/{number:03d}-{manifest.key.kind.lower()}-{manifest.key.name.replace(':', '-')}.yaml"
-                    )
-                    files[path] = write_documents([manifest.body], sort_keys=False, blocks=True)
+                for manifest in work.manifests:
+                    files[file_path(name, work.placement, manifest.key)] = file_content(manifest)
         return dict(sorted(files.items())), errors
 
     def runner(self, listen: Listener) -> Runner:

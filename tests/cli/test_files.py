@@ -54,13 +54,13 @@ def test_render(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
     assert (ended.code, ended.out) == (0, "")
     assert ended.err == f"{len(files)} files for 4 clusters are in {out}\n"
     assert files[:4] == [
-        "eu-north-1/monitoring/000-namespace-monitoring.yaml",
-        "eu-north-1/monitoring/001-configmap-probe-targets.yaml",
-        "eu-north-1/monitoring/002-service-probe.yaml",
-        "eu-north-1/monitoring/003-deployment-probe.yaml",
+        "eu-north-1/monitoring/01-namespace_monitoring.yaml",
+        "eu-north-1/monitoring/08-configmap_monitoring_probe-targets.yaml",
+        "eu-north-1/monitoring/17-service_monitoring_probe.yaml",
+        "eu-north-1/monitoring/22-deployment.apps_monitoring_probe.yaml",
     ]
     there, here = (
-        yaml.safe_load(next((out / cluster / "web").glob("*-web-settings.yaml")).read_text())
+        yaml.safe_load(next((out / cluster / "web").glob("*_web-settings.yaml")).read_text())
         for cluster in ("us-east-1", "eu-west-1")
     )
     assert there["data"] == {"greeting": "Howdy from us-east-1"}
@@ -101,7 +101,7 @@ def test_rendered_texts_are_texts_to_kubernetes_too(gitfleet: Shell, fleet: Path
     document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "texts", "namespace": "web"}}
     commit(fleet, {"resources/web/texts.yaml": json.dumps({**document, "data": texts})})
     assert gitfleet("render", fleet, "--out", out).code == 0
-    (written,) = read_documents(next(out.glob("eu-west-1/web/*-texts.yaml")).read_bytes(), Profile.KUBERNETES)
+    (written,) = read_documents(next(out.glob("eu-west-1/web/*_texts.yaml")).read_bytes(), Profile.KUBERNETES)
     assert written["data"] == texts
 
 

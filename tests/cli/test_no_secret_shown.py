@@ -252,7 +252,7 @@ def test_no_output_and_no_file_has_a_value_that_sops_encrypted(
     assert canary(67) not in traces(kept), "which an override replaced"
     commit(repo, encrypted_secrets(2, key), "Other values")
     outputs.run("render", repo, "--out", tmp_path / "rendered")
-    assert "ENC[" in "".join(path.read_text() for path in (tmp_path / "rendered").rglob("*secret-one.yaml"))
+    assert "ENC[" in "".join(path.read_text() for path in (tmp_path / "rendered").rglob("*secret*_one.yaml"))
     with monkeypatch.context() as failing:
         failing.setattr(f"{Performer.__module__}.Performer._apply", _quoting)
         outputs.run("run", repo, "--once", "-o", "json", *with_key)

@@ -100,7 +100,7 @@ def test_what_is_explained_and_rendered_is_what_is_in_force() -> None:
     workspace.driver.approvals = ApprovalHistory(history=world.repo, reader=world.repo)
     for revision, version in ((None, "2"), (new, "3"), (commits[1], "1")):
         files, errors = workspace.rendered_files(revision)
-        (settings,) = (text.decode() for path, text in files.items() if path.endswith("configmap-settings.yaml"))
+        (settings,) = (text.decode() for path, text in files.items() if path.endswith("_settings.yaml"))
         assert (f"version: '{version}'" in settings or f'version: "{version}"' in settings, errors) == (True, [])
     with pytest.raises(BadInput, match="shop"):
         workspace.explain("shop", None)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
+from gitfleet.formats.git_names import blob_id
 from gitfleet.ports.repos import CommitFacts, TreeEntry
 
-_SHA1_DIGITS = 40
 _NO_MODE = "000000"
 _PERSON = re.compile(r"(.*?) ?<([^<>]*)> (\d+)(?: [+-]\d+)?")
 _ROLES = ("author", "committer")
@@ -89,10 +88,7 @@ def parse_blobs(output: bytes) -> dict[str, bytes]:
 
 def is_blob(oid: str, data: bytes) -> bool:
     """Whether these bytes are the blob of that id (SHA-1 or SHA-256 by the id's length)."""
-    digest = hashlib.sha1(usedforsecurity=False) if len(oid) == _SHA1_DIGITS else hashlib.sha256()
-    digest.update(b"blob %d\0" % len(data))
-    digest.update(data)
-    return digest.hexdigest() == oid
+    return blob_id(data, len(oid)) == oid
 
 
 def with_changes(old: Mapping[str, TreeEntry], changes: Mapping[str, TreeEntry | None]) -> dict[str, TreeEntry]:

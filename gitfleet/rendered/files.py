@@ -1,0 +1,55 @@
+"""Where a rendered object stands, and how it is written.
+
+A path follows from the cluster, the placement and the object alone: another object of the work moves no file. The rank
+of the kind comes first, so that the order of the names is the order of a snapshot (`kubectl apply -f FOLDER`).
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from typing import Final
+
+from gitfleet.api.objects import Manifest, ObjectKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.formats.kinds import snapshot_rank
+from gitfleet.formats.sops import is_sops_encrypted
+from gitfleet.formats.yaml_writer import write_documents
+
+_LONGEST: Final = 200
+"""Characters of a part; file systems take 255 bytes, and names of objects may have as many."""
+_ENCODED: Final = re.compile(rb"[^A-Za-z0-9@+=,.-]|^\.")
+
+
+def folder_path(cluster: str, placement: PlacementKey) -> str:
+    """The folder of a placement on a cluster: no other pair has it."""
+    names = (placement.namespace, placement.name) if placement.namespace else (placement.name,)
+    return f"{_part(cluster)}/{_part(*names)}"
+
+
+def file_name(key: ObjectKey) -> str:
+    """`<rank>-<kind>[.<group>]_[<namespace>_]<name>.yaml`: the name of an object's file, whatever its version."""
+    kind = key.kind.lower() + (f".{key.group}" if key.group else "")
+    return f"{snapshot_rank(key.kind):02d}-{_part(*filter(None, (kind, key.namespace, key.name)))}.yaml"
+
+
+def file_path(cluster: str, placement: PlacementKey, key: ObjectKey) -> str:
+    """Where an object of a placement on a cluster stands."""
+    return f"{folder_path(cluster, placement)}/{file_name(key)}"
+
+
+def file_content(manifest: Manifest) -> bytes:
+    """The object as one document, its fields in order: the same object gives the same bytes. What SOPS encrypted keeps
+    the order that people wrote, since its MAC is of the values in their order."""
+    return write_documents([manifest.body], sort_keys=not is_sops_encrypted(manifest.body), blocks=True)
+
+
+def _part(*names: str) -> str:
+    text = "_".join(map(_encoded, names))
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 13]}-{sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _encoded(text: str) -> str:
+    """A name as a part of a path: `_` divides names, a dot hides files, and all else could lead elsewhere."""
+    raw = text.encode(errors="surrogatepass")
+    return _ENCODED.sub(lambda found: b"%%%02X" % found[0][0], raw).decode("ascii") or "%"

@@ -1,0 +1,1 @@
+"""The rendered branch's files."""
