@@ -59,7 +59,9 @@ def _cluster(record: PlacementRecord, progress: ClusterProgress) -> JsonObject:
     binding = progress.binding
     fields: dict[str, Any] = {"clusterName": progress.cluster, "conditions": _conditions(record, progress)}
     if binding is None:
-        return fields
+        left = (one.failed for one in record.bindings if one.cluster == progress.cluster)
+        there = tuple(failed for failed in next(left, ()) if failed.condition == DELETED)
+        return fields | present(failedPlacements=write_as(tuple[FailedObject, ...], there))
     # The snapshot the cluster really has, not the latest one (decision D23).
     fields |= present(observedResourceIndex=record.snapshot_index(binding.applied_snapshot))
     if has_overrides(progress):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gitfleet.api.objects import ObjectKey
@@ -35,7 +37,7 @@ def said(world: World) -> list[str]:
     return list(waiting(world.repo, world.fleet, world.clock))
 
 
-def failed_of(world: World, cluster: str) -> list[dict[str, object]]:
+def failed_of(world: World, cluster: str) -> list[dict[str, Any]]:
     """`failedPlacements` as `get crp -o yaml` shows them."""
     (document,) = objects_of("crp", reader_of(world.state()), "web")
     (entry,) = (e for e in document["status"]["placementStatuses"] if e["clusterName"] == cluster)
@@ -66,6 +68,8 @@ def test_a_placement_that_was_removed() -> None:
     assert said(world) == [
         f"web: c1 is giving up its resources and has not deleted ConfigMap/web/settings: {REFUSED} (and 1 more)"
     ]
+    there = [(one["kind"], one["name"], one["condition"]["reason"]) for one in failed_of(world, "c1")]
+    assert there == [("ConfigMap", "settings", "Forbidden"), ("Namespace", "web", "Terminating")]
 
 
 def test_it_is_told_once_and_changes_nothing_again() -> None:

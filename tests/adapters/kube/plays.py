@@ -3,6 +3,7 @@ the server has, and what gitfleet says of it."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from kubernetes.client import ApiException
 from gitfleet.apply.removed_fields import LAST_APPLIED
 from gitfleet.formats.managed_fields import managed_entries
 from gitfleet.model.operations import Outcome
+from gitfleet.simulation.cluster import SimulatedCrash
 from gitfleet.views import objects_of
 from tests import builders
 from tests.members.real_fleet import RealFleet
@@ -101,6 +103,18 @@ class Play:
         driver.checkpoint = nothing
         return result.outcomes
 
+    def crash_at(self, at: str) -> None:
+        """One reconcile that ends in the middle, as by kill -9; then another process begins."""
+
+        def crash(reached: str) -> None:
+            if reached == at:
+                raise SimulatedCrash
+
+        self.world.driver.checkpoint = crash
+        with contextlib.suppress(SimulatedCrash):
+            self.world.driver.reconcile()
+        self.restart()
+
     def restart(self) -> None:
         """Another process that knows nothing but the remote."""
         self.fleet.__exit__(None, None, None)
@@ -165,10 +179,13 @@ class Play:
         )
         return " ".join(found)
 
+    def uids(self) -> list[str | None]:
+        """The uid of each object in the inventory; without one an entry is only an intention."""
+        return [entry.uid for owned in self.world.state().inventory.values() for entry in owned.values()]
+
     def is_owned(self) -> bool:
-        """Whether the inventory says that the object is gitfleet's; an entry without uid is only an intention."""
-        owned = self.world.state().inventory.values()
-        return any(entry.uid is not None for entries in owned for entry in entries.values())
+        """Whether the inventory says that the object is gitfleet's."""
+        return any(self.uids())
 
 
 def owners_of(body: Mapping[str, Any]) -> dict[str, str]:
