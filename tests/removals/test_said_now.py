@@ -182,6 +182,18 @@ def test_the_lines_of_fields_take_the_place_of_those_of_their_objects() -> None:
     assert with_lines(holds, {})["h"] is known
 
 
+def test_a_reason_names_the_line_of_the_field_that_it_is_about_once_that_is_known() -> None:
+    places = [FieldPlace(Origin(f"{name}.yaml", 1, "blob"), ("spec", name)) for name in "ab"]
+    known = now(hold("h", [of_object(A)], "selects a (a.yaml:1)", "selects b (b.yaml:1)", "by far too much"))
+    first, second, third = known.reasons
+    known = replace(known, reasons=(replace(first, field=places[0]), replace(second, field=places[1]), third))
+    assert fields_of({"h": known}) == frozenset(places)
+    found = with_lines({"h": known}, {places[1]: 7})["h"]
+    assert found == replace(known, reasons=(known.reasons[0], replace(second, message="selects b (b.yaml:7)"), third))
+    assert [reason.field for reason in found.reasons] == [places[0], None, None]
+    assert with_lines({"h": known}, {})["h"] is known
+
+
 def ignored(line: int) -> Cause:
     """A file that an ignore rule hid."""
     return Cause(".gitfleetignore", line, f"line {line} hides x.yaml", hidden="x.yaml")

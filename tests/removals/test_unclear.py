@@ -59,6 +59,7 @@ def test_removals_wait_for_each_place(
     assert {finding.reason.rule for finding in findings} <= {HoldRule.UNCLEAR_COMMIT}
     said = [(one.reason.message, one.reason.error_in, list(one.removals)) for one in findings]
     assert said == found
+    assert [one.reason.unread for one in findings] == ["" if error_in else HIDDEN.path for _, error_in, _ in found]
 
 
 def test_ten_errors_are_named() -> None:
