@@ -136,10 +136,13 @@ def folder_builds() -> Builds:
 
 
 def _with_other_branches(driver: Driver, remote: GitRemote | StateDirectory) -> Driver:
-    """The driver with what pushes requests for approval and the rendered branch; with --state-dir nothing is pushed."""
+    """The driver with what pushes requests for approval and the rendered branch. With --state-dir nothing is pushed,
+    and a rendered branch that is enabled says so."""
+    history = remote.repo if isinstance(remote, StateDirectory) else remote
     if not isinstance(remote, StateDirectory):
         driver.requests = RequestBranches(reader=remote, history=remote, writer=remote, clock=driver.clock)
-        driver.rendered = RenderedBranch(reader=remote, history=remote, writer=remote, clock=driver.clock)
+    if isinstance(history, GitRemote):
+        driver.rendered = RenderedBranch(reader=remote, history=history, writer=remote, clock=driver.clock)
     return driver
 
 

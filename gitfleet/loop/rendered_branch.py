@@ -127,8 +127,12 @@ class RenderedBranch:
             )
         readme = readme_text(branches.watch, branches.state).encode()
         change = tree_change(wanted, base.own, base.there, readme, contents)
+        # What takes the place of a head that cannot be read differs from its parent; the next pass writes the page.
+        again = change.empty and base.parent is not None
+        if again:
+            change = tree_change(wanted, base.own, base.there, readme + b"\nWritten again.\n", contents)
         event = None
-        if head is None or not change.empty or base.parent is not None:
+        if head is None or not change.empty:
             subject, body = commit_message(change, rendering.commit)
             head = self.writer.commit(
                 BranchChange(
@@ -145,7 +149,8 @@ class RenderedBranch:
                 )
             )
             event = Event(type=EventType.COMMIT, fields={"branch": branches.rendered, "subject": subject})
-        self._known, self._folders, self._written = (head, change.after), folders, (rendering, branches, head)
+        self._known, self._folders, self._due = (head, change.after), folders, again
+        self._written = None if again else (rendering, branches, head)
         return event
 
     def _base(self, head: str | None, branches: Branches) -> _Base:
@@ -155,29 +160,43 @@ class RenderedBranch:
             return _Base(tree, tree if head is not None else Tree())
         if head is None:
             return _Base(Tree(), Tree())
-        own, parent = self._last_own(head, branches), None
+        own, tree = self._last_own(head, branches)
         try:
-            there = self._tree_at(head)
-        except UnreadableCommit:
-            there, parent = self._tree_at(own), own
-        if own != head:
+            there, parent = (tree if own == head else self._tree_at(head)), None
+        except UnreadableCommit as error:
+            self._say(f"the branch {branches.rendered} cannot be read, {error.reason}; it is written again")
+            there, parent = tree, own
+        if own != head and parent is None:
             self._say(f"the branch {branches.rendered} has commits of somebody else, which gitfleet undoes")
-        if self._known is not None and self._known[0] == own:
-            return _Base(self._known[1], there, parent)
-        return _Base(there if own in (head, parent) else self._tree_at(own), there, parent)
+        return _Base(tree, there, parent)
 
-    def _last_own(self, head: str, branches: Branches) -> str:
-        """The head, or the last commit before it that gitfleet made; BadInput where there is none."""
-        with suppress(UnreadableCommit):
-            if _is_ours(self.history.about(head)):
-                return head
-        for commit in self.reader.ancestors(head, most=_MOST_COMMITS):
-            if _is_ours(self.history.about(commit)):
-                return commit
+    def _last_own(self, head: str, branches: Branches) -> tuple[str, Tree]:
+        """The head, or the last commit before it, that gitfleet made and that can be read, with its files; the one that
+        this process made last where none can be read. BadInput where none is gitfleet's."""
+        if (found := self._own(head)) is not None:
+            return found
+        try:
+            before = self.reader.ancestors(head, most=_MOST_COMMITS)
+        except UnreadableCommit:
+            if self._known is None:
+                raise
+            return self._known
+        for commit in before:
+            if (found := self._own(commit)) is not None:
+                return found
         raise BadInput(
             f"the branch \"{branches.rendered}\" holds somebody else's commits, and none of gitfleet's: "
             "remove it, or name another one in spec.branches.rendered"
         )
+
+    def _own(self, commit: str) -> tuple[str, Tree] | None:
+        """A commit with its files, None where it is not gitfleet's or cannot be read."""
+        if self._known is not None and self._known[0] == commit:
+            return self._known
+        with suppress(UnreadableCommit):
+            if _is_ours(self.history.about(commit)):
+                return commit, self._tree_at(commit)
+        return None
 
     def _tree_at(self, commit: str) -> Tree:
         entries = self.reader.list_tree(commit)

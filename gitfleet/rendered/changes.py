@@ -89,7 +89,7 @@ def tree_change(wanted: Folders, own: Tree, there: Tree, readme: bytes, contents
             files[path] = found
     after = Tree(files=files, made_of=wanted)
     changed, put, remove = dict[str, tuple[int, int]](), dict[str, str](), list[str]()
-    for path in sorted(files.keys() | there.files.keys()):
+    for path in files.keys() | there.files.keys():
         new, old = files.get(path, {}), there.files.get(path, {})
         if new is old or new == old:
             continue
@@ -104,8 +104,8 @@ def tree_change(wanted: Folders, own: Tree, there: Tree, readme: bytes, contents
         after=after,
         write={path: contents.known[oid] for path, oid in put.items() if oid in contents.known},
         link={path: oid for path, oid in put.items() if oid not in contents.known},
-        remove=remove,
-        changed=changed,
+        remove=sorted(remove),
+        changed=dict(sorted(changed.items())),
     )
 
 

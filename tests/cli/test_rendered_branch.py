@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from tests import builders
+from tests.adapters.git.hubs import unsound_commit
 from tests.cli.conftest import Shell, commit, git, make_repo
 from tests.realparts.git_http import GitHttpServer
 from tests.sops_files import AgeKey, encrypted
@@ -84,8 +85,21 @@ def test_it_is_pushed_over_http(gitfleet: Shell, tmp_path: Path, git_http: GitHt
     assert any(name.startswith("eu-west-1/web/") for name in file_names(bare))
     tree = out_of(bare, "rev-parse", f"{BRANCH}^{{tree}}")
     empty = out_of(bare, "hash-object", "-t", "tree", "--stdin").strip()
-    emptied = out_of(bare, "commit-tree", empty, "-p", BRANCH, "-m", "Somebody else's").strip()
-    for undone in (("update-ref", f"refs/heads/{BRANCH}", emptied), ("branch", "-D", BRANCH)):
-        git(bare, *undone)
+    refused = out_of(bare, "rev-parse", f"{unsound_commit(bare)}^{{tree}}").strip()
+    for undone in (empty, refused, ""):
+        if undone:
+            other = out_of(bare, "commit-tree", undone, "-p", BRANCH, "-m", "Somebody else's").strip()
+            git(bare, "update-ref", f"refs/heads/{BRANCH}", other)
+        else:
+            git(bare, "branch", "-D", BRANCH)
         assert gitfleet("run", url, "--until-settled").code == 0
         assert out_of(bare, "rev-parse", f"{BRANCH}^{{tree}}") == tree
+
+
+def test_a_state_in_a_folder_says_that_nothing_is_pushed(gitfleet: Shell, tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "fleet")
+    commit(repo, {"gitfleet.yaml": CONFIG})
+    assert gitfleet("run", repo, "--until-settled", "--state-dir", tmp_path / "state").code == 0
+    said = (tmp_path / "state" / "faults.yaml").read_text()
+    assert "with --state-dir only the state branch can be written" in said
+    assert BRANCH not in out_of(repo, "branch", "--list")

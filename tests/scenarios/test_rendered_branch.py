@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 import yaml
 
-from gitfleet.errors import Forbidden, RemoteUnreachable
+from gitfleet.api.objects import Manifest, key_of
+from gitfleet.errors import Forbidden, RemoteUnreachable, UnreadableCommit
 from gitfleet.formats.git_names import GITFLEET
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.rendered_branch import RenderedBranch
 from gitfleet.ports.repos import BranchChange
+from gitfleet.rendered import file_content
+from gitfleet.rendered.files import file_name
 from gitfleet.simulation.cluster import SimulatedCrash
 from gitfleet.simulation.memory_repo import MemoryCommit
 from tests import builders
@@ -355,12 +358,78 @@ def test_the_branch_is_never_the_watched_one_or_the_states() -> None:
         assert "README.md" not in world.repo.files("main")
 
 
-def test_only_what_changed_is_written() -> None:
+def test_only_what_changed_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     world = settled()
-    changes: list[BranchChange] = []
-    world.repo.before_commit = lambda change: changes.append(change) if change.branch == BRANCH else None
-    world.commit(*members("c4"), builders.config_map("web", "more", {"a": "1"}))
+    namespaces = [f"n{number}" for number in range(20)]
+    world.commit(*map(builders.namespace, namespaces), *(builders.placement(name) for name in namespaces))
     world.settle()
-    written = [sorted(change.write) for change in changes]
-    assert all(len(paths) <= 3 for paths in written), written
-    assert all("c1/web/01-namespace_web.yaml" not in paths for paths in written)
+    changes: list[BranchChange] = []
+    made: list[Manifest] = []
+
+    def counted(manifest: Manifest) -> bytes:
+        made.append(manifest)
+        return file_content(manifest)
+
+    monkeypatch.setattr("gitfleet.rendered.changes.file_content", counted)
+    world.repo.before_commit = lambda change: changes.append(change) if change.branch == BRANCH else None
+    more = builders.config_map("web", "more", {"a": "1"})
+    world.commit(more)
+    world.settle()
+    names = {f"{name}/web/{file_name(key_of(more))}" for name in ("c1", "c2", "c3")}
+    assert {path for change in changes for path in (*change.write, *change.link, *change.remove)} == names
+    assert {manifest.key.name for manifest in made} == {"more"}
+    assert len(made) <= len(changes) == 3
+
+
+def test_nothing_vanishes_while_a_lost_state_branch_is_rolled_out_again() -> None:
+    """The rollout comes to each cluster in its turn; until then the branch keeps what it had of it."""
+    world = settled()
+    before = files(world)
+    world.repo.move_branch(STATE, None)
+    world.restart()
+    seen: list[Files] = []
+    for _ in range(8):
+        world.reconcile()
+        seen.append(files(world))
+        world.advance(seconds=5)
+    world.settle()
+    assert all(one == before for one in [*seen, files(world)])
+
+
+def test_an_object_of_two_placements_stands_once_with_the_one_that_has_it() -> None:
+    world = settled()
+    world.commit(builders.placement("also", "web", strategy=ONE_BY_ONE))
+    world.settle()
+    there = [path for path in files(world) if path.endswith("_web_web.yaml")]
+    assert sorted(there) == [FILE.format(name) for name in ("c1", "c2", "c3")]
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_head_that_cannot_be_read_is_written_again(
+    fresh: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = settled()
+    before = files(world)
+    as_eve(world, write={"x": b"y"})
+    bad, read, about = world.repo.fetch()[BRANCH], world.repo.list_tree, world.repo.about
+    error = UnreadableCommit("It cannot be read.", reason="git refuses it", lasting=True)
+
+    def refusing(real: Any) -> Any:
+        def called(commit: str, *more: Any) -> Any:
+            if commit == bad:
+                raise error
+            return real(commit, *more)
+
+        return called
+
+    monkeypatch.setattr(world.repo, "list_tree", refusing(read))
+    monkeypatch.setattr(world.repo, "about", refusing(about))
+    if fresh:
+        world.restart()
+    world.settle()
+    world.commit(*web("web:2"))
+    with caplog.at_level(logging.WARNING):
+        world.settle()
+    assert set(files(world)) == set(before)
+    assert images(world) == dict.fromkeys(("c1", "c2", "c3"), "web:2")
+    assert bad not in {commit.id for commit in commits(world)}
