@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from gitfleet.api.definitions import CRD, definition_of
+from gitfleet.api.definitions import definition_of
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.apply.claims import NAMESPACE_KIND, Claims
+from gitfleet.apply.protection import TAKES_ALONG
 from gitfleet.model.operations import Operation
 
 Place: TypeAlias = str | tuple[str, str]
 """A namespace by its name, or a kind."""
-
-_OUTER = (NAMESPACE_KIND, CRD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Contents:
         """Those of the inventory; a definition that names no kind takes nothing along."""
         made = cls()
         for identity, entry in claims.entries.items():
-            place = _place_of(entry, claims) if identity[:2] in _OUTER else None
+            place = _place_of(entry, claims) if identity[:2] in TAKES_ALONG else None
             if place is not None:
                 made._places[identity] = place
                 made._entries.setdefault(place, []).append(entry)
@@ -63,7 +62,7 @@ class Contents:
         return [outer for place in self._around(entry.key.identity) for outer in self._entries[place]]
 
     def _around(self, identity: Identity) -> list[Place]:
-        if identity[:2] in _OUTER:
+        if identity[:2] in TAKES_ALONG:
             return []
         return [place for place in (identity[2], identity[:2]) if place in self._entries]
 

@@ -11,7 +11,7 @@ from typing import Final
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Identity
 from gitfleet.apply.comparisons import Comparisons
-from gitfleet.apply.protection import protected_by
+from gitfleet.apply.protection import TAKEN_OVER, TAKES_ALONG, asks_to_be_pruned, protected_by
 from gitfleet.formats.managed_fields import is_own_apply, managed_entries
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject
@@ -61,15 +61,22 @@ def record_intended(inventory: Inventory, operations: Iterable[Operation]) -> In
             continue
         entry = entries.get(operation.key.identity)
         uid = operation.live.uid if isinstance(operation, Update) else None
+        by = TAKEN_OVER if _is_taken_over(operation) else None
         if entry is None:
-            entry = InventoryEntry(key=operation.key, placement=operation.placement)
+            entry = InventoryEntry(key=operation.key, placement=operation.placement, protected_by=by)
         elif entry.uid is not None and entry.uid != uid:
-            entry = replace(entry, uid=None, applied_digest=None, shape_digest=None)
+            entry = replace(entry, uid=None, applied_digest=None, shape_digest=None, protected_by=by)
         else:
             continue
         entries[operation.key.identity] = entry
         changed = True
     return _ordered(entries) if changed else inventory
+
+
+def _is_taken_over(operation: Create | Update) -> bool:
+    """Whether others made what takes everything along that they have in it."""
+    takes_along = operation.key.group_kind in TAKES_ALONG
+    return takes_along and isinstance(operation, Update) and not is_applied_by_gitfleet(operation.live)
 
 
 def settle_inventory(
@@ -103,13 +110,15 @@ def settle_inventory(
 def _settle_one(outcome: Outcome, entries: dict[Identity, InventoryEntry], compared: Comparisons) -> None:
     operation = outcome.operation
     if isinstance(operation, Create | Update) and outcome.live is not None:
+        before, body = entries.get(operation.key.identity), operation.manifest.body
+        by = before.protected_by if before is not None and before.protected_by == TAKEN_OVER else None
         entries[operation.key.identity] = InventoryEntry(
             key=operation.key,
             placement=operation.placement,
             uid=outcome.live.uid,
             applied_digest=operation.manifest.digest,
             shape_digest=compared.shape(operation.manifest, outcome.live),
-            protected_by=protected_by(operation.manifest.body),
+            protected_by=protected_by(body) or (None if asks_to_be_pruned(body) else by),
         )
     elif isinstance(operation, Release) or (isinstance(operation, Delete) and outcome.live is None):
         _drop(entries, operation)

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from gitfleet.api.objects import JsonObject
+from gitfleet.api.definitions import CRD
+from gitfleet.api.objects import GroupKind, JsonObject
 
 PRUNE: Final = "gitfleet.dev/prune"
 _PROTECTING: Final[Mapping[str, tuple[str, ...]]] = {
@@ -16,6 +17,19 @@ _PROTECTING: Final[Mapping[str, tuple[str, ...]]] = {
     # What Argo CD deletes only after a confirmation, which is for Argo CD, is not deleted.
     "argocd.argoproj.io/sync-options": ("Prune=false", "Prune=confirm", "Delete=false", "Delete=confirm"),
 }
+
+TAKES_ALONG: Final = (GroupKind("", "Namespace"), CRD)
+"""Kinds that are deleted with all that is in them."""
+TAKEN_OVER: Final = "that it was there before gitfleet"
+"""What protects one of these that was taken over: with it everything would go that others have in it."""
+
+
+def asks_to_be_pruned(body: JsonObject) -> bool:
+    """Whether a manifest says that its object may be deleted though it was taken over."""
+    metadata = body.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    said = annotations.get(PRUNE) if isinstance(annotations, Mapping) else None
+    return str(said).strip().lower() == "true"
 
 
 def protected_by(body: JsonObject) -> str | None:

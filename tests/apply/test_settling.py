@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.apply import record_intended, settle_inventory
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Release, Update
-from tests.apply.model_cluster import config_map
+from gitfleet.model.state import Inventory
+from tests.apply.model_cluster import config_map, namespace
 from tests.apply.test_plan_apply import OTHER, WEB, live, owned
 
 CM, OTHER_CM = config_map("cm", a="1"), config_map("other", a="1")
@@ -123,3 +125,31 @@ def test_an_outcome_that_cannot_be_read_is_that_objects_failure() -> None:
 def replace_of(cluster: str) -> Update:
     """An update on a cluster."""
     return Update(cluster=cluster, placement=WEB, manifest=CM, live=THERE, wave=1, reason="")
+
+
+PRUNED = {"annotations": {"gitfleet.dev/prune": "true"}}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "manager", "more", "by"),
+    [
+        (namespace(), "kubectl", {}, "that it was there before gitfleet"),
+        (namespace(), "kubectl", PRUNED, None),
+        (namespace(), "gitfleet", {}, None),
+        (CM, "kubectl", {}, None),
+    ],
+    ids=["others made it", "a person asks for it", "gitfleet made it", "nothing goes with it"],
+)
+def test_a_namespace_that_is_taken_over_is_protected_from_then_on(
+    wanted: Manifest, manager: str, more: dict[str, Any], by: str | None
+) -> None:
+    body = {**wanted.body, "metadata": {**wanted.body["metadata"], **more}}
+    there = live(wanted, manager=manager)
+    inventory: Inventory = {}
+    for _ in range(2):  # the second apply finds it as gitfleet's
+        update = Update(cluster="c1", placement=WEB, manifest=replace(wanted, body=body), wave=1, reason="", live=there)
+        inventory = record_intended(inventory, [update])
+        there = live(wanted, manager="gitfleet")
+        outcome = Outcome(operation=update, ok=True, code=OutcomeCode.APPLIED, live=there)
+        inventory = settle_inventory(inventory, [outcome])
+        assert inventory[wanted.key].protected_by == by

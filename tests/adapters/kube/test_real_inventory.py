@@ -145,13 +145,22 @@ def test_a_namespace_stays_while_another_placement_has_objects_in_it(
         assert play.found() is None and namespace_of(core, name) in ("Terminating", "gone")
 
 
-def test_a_namespace_that_others_made_is_not_deleted_with_the_placement_that_only_names_it(
-    play: Play, core: CoreV1Api
+@pytest.mark.parametrize(("labels", "annotations", "phase"), [
+    ({}, {}, "Active"),
+    ({"team": "a"}, {}, "Active"),
+    ({"team": "a"}, {"gitfleet.dev/prune": "true"}, "Terminating"),
+], ids=["bare", "with a label", "asked for"])  # fmt: skip
+def test_a_namespace_that_others_made_stays_with_what_they_have_in_it_unless_a_person_asks(
+    labels: dict[str, str], annotations: dict[str, str], phase: str, play: Play, core: Any
 ) -> None:
+    core.create_namespaced_config_map(play.namespace, {"metadata": {"name": "theirs"}})
     everything = builders.placement("spaces", play.namespace)
-    play.world.commit(everything, play.body(a="1"))
+    space = builders.an_object("v1", "Namespace", play.namespace, labels=labels, annotations=annotations)
+    play.world.commit(everything, space, play.body(a="1"))
     play.world.rest()
     assert play.found() == NEW and len(play.uids()) == 2
     play.world.commit(remove=[everything])
     play.world.rest()
-    assert (play.found(), namespace_of(core, play.namespace), play.uids()) == (None, "Active", [])
+    assert (play.found(), namespace_of(core, play.namespace)) == (None, phase)
+    assert len(play.uids()) == (0 if phase == "Active" else 1)
+    assert core.read_namespaced_config_map("theirs", play.namespace).metadata.deletion_timestamp is None
