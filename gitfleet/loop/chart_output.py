@@ -9,6 +9,7 @@ from typing import Any, Final
 from gitfleet import desired
 from gitfleet.api.helm_releases import Hooks
 from gitfleet.errors import BadInput
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.formats.yaml_reader import Document
 
@@ -40,11 +41,10 @@ def without_hooks(documents: Iterable[Document], hooks: Hooks | None) -> tuple[D
 
 def differences(documents: Iterable[Document], others: Iterable[Document]) -> list[str]:
     """The objects that two renderings of one chart do not have in common."""
-    first, second = ([(_name(one.value), one.value) for one in side] for side in (documents, others))
+    first, second = ([(_name(one.value), digest_of(one.value)) for one in side] for side in (documents, others))
     if first == second:
         return []
-    unequal = [one[0] for one in first if one not in second] + [one[0] for one in second if one not in first]
-    return sorted(set(unequal)) or ["the order of objects"]
+    return sorted({name for name, _ in {*first} ^ {*second}}) or ["the order of objects"]
 
 
 def without_secrets(message: str, templates: Mapping[str, bytes], values: Iterable[tuple[str, bytes]]) -> str:
