@@ -6,20 +6,25 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gitfleet.formats.sentences import and_more
+from gitfleet.formats.sentences import and_more, counted
 
 MOST_NAMED: Final = 4
+_MOST_REMOVED: Final = 10
+_LONGEST_REMOVED: Final = 30
+_Removed = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One thing that is said of these clusters: a move or action, about an object ("" where there is none)."""
+    """One thing that is said of these clusters: a move or action, about an object ("" where there is none), and the
+    fields that go with it."""
 
     word: str
     what: str
     reason: str
     diff: str
     clusters: tuple[str, ...]
+    removed: tuple[tuple[str, str], ...] = ()
 
 
 def placement_name(placement: Mapping[str, Any]) -> str:
@@ -31,14 +36,14 @@ def moves_of(placement: Mapping[str, Any]) -> list[Group]:
     """What happens to bindings, those that stay as they are left out."""
     rows = (row for row in placement["rollout"] if row["move"] != "none")
     return _grouped(
-        (row["move"], "", _of_any(row["reason"], row["clusterName"]), "", row["clusterName"]) for row in rows
+        (row["move"], "", _of_any(row["reason"], row["clusterName"]), "", (), row["clusterName"]) for row in rows
     )
 
 
 def unpicked_of(placement: Mapping[str, Any]) -> list[Group]:
     """The clusters that were not picked, by reason."""
     rows = (row for row in placement["clusters"] if not row["selected"] and row["state"] is None)
-    return _grouped(("not", "", _of_any(row["reason"], row["clusterName"]), "", row["clusterName"]) for row in rows)
+    return _grouped(("not", "", _of_any(row["reason"], row["clusterName"]), "", (), row["clusterName"]) for row in rows)
 
 
 def operations_of(placement: Mapping[str, Any], *, part: str = "operations", diffs_of: Container[str]) -> list[Group]:
@@ -52,8 +57,22 @@ def operations_of(placement: Mapping[str, Any], *, part: str = "operations", dif
         what = f"{key['kind']}/{key['namespace']}/{key['name']}" if key["namespace"] else f"{key['kind']}/{key['name']}"
         reason = str(operation["reason"]).removeprefix(f"{what} ").replace(f" of {what}", "")
         diff = operation.get("diff", "") if operation["action"] in diffs_of else ""
-        rows.append((operation["action"], what, reason, diff, operation["clusterName"]))
+        removed = tuple((field["path"], field["value"]) for field in operation.get("removedFields", ()))
+        rows.append((operation["action"], what, reason, diff, removed, operation["clusterName"]))
     return _grouped(rows)
+
+
+def removed_sentences(group: Group) -> list[str]:
+    """The fields that go, with what they hold now."""
+    shown = group.removed[:_MOST_REMOVED]
+    more = [f"and {counted(len(group.removed) - len(shown), 'more field')}"] if len(shown) < len(group.removed) else []
+    return [f"removes {path}" + (f" (now {shortened(value)})" if value else "") for path, value in shown] + more
+
+
+def shortened(value: str) -> str:
+    """A value in one short line."""
+    text = " ".join(value.split())
+    return text if len(text) <= _LONGEST_REMOVED else f"{text[: _LONGEST_REMOVED - 1]}…"
 
 
 def names(clusters: tuple[str, ...]) -> str:
@@ -68,8 +87,11 @@ def _of_any(reason: str, cluster: str) -> str:
     return reason.removeprefix("ClusterUnschedulable, ").removeprefix(f'Cluster "{cluster}" ')
 
 
-def _grouped(rows: Iterable[tuple[str, str, str, str, str]]) -> list[Group]:
-    found: dict[tuple[str, str, str, str], list[str]] = {}
-    for *shown, cluster in rows:
-        found.setdefault((shown[0], shown[1], shown[2], shown[3]), []).append(cluster)
-    return [Group(*shown, tuple(clusters)) for shown, clusters in found.items()]
+def _grouped(rows: Iterable[tuple[str, str, str, str, _Removed, str]]) -> list[Group]:
+    found: dict[tuple[str, str, str, str, _Removed], list[str]] = {}
+    for word, what, reason, diff, removed, cluster in rows:
+        found.setdefault((word, what, reason, diff, removed), []).append(cluster)
+    return [
+        Group(word, what, reason, diff, tuple(clusters), removed)
+        for (word, what, reason, diff, removed), clusters in found.items()
+    ]

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from gitfleet.cli.plan_groups import Group, moves_of, names, operations_of, placement_name, unpicked_of
+from gitfleet.cli.plan_groups import (
+    Group,
+    moves_of,
+    names,
+    operations_of,
+    placement_name,
+    removed_sentences,
+    unpicked_of,
+)
 from gitfleet.cli.plan_headlines import APPROVE_LATER, blocked_lines, headlines, later_line, risk_lines, work_tree_line
 from gitfleet.cli.plan_text import summary_line
 from gitfleet.formats.sentences import agreeing, counted
@@ -119,6 +127,12 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
     if len(rows) > _MOST_ROWS:
         yield ""
         yield f"and {len(rows) - _MOST_ROWS} more rows"
+    lost = [group for group in operations if group.removed][:_MOST_ROWS]
+    if lost:
+        yield from ("", "Fields that go:", "")
+    for group in lost:
+        yield f"- {code_span(group.what)} on {code_span(names(group.clusters))}"
+        yield from (f"  - {code_span(sentence, 300)}" for sentence in removed_sentences(group))
 
 
 def _sentence_of(group: Group) -> tuple[str, str]:

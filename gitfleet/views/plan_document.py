@@ -15,6 +15,7 @@ from gitfleet.api.faults import Fault
 from gitfleet.api.holds import Removal, RemovalKind
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
+from gitfleet.formats.field_trees import union
 from gitfleet.formats.managed_fields import (
     OwnedFields,
     child_fields,
@@ -36,6 +37,7 @@ from gitfleet.views.holds import hold_document
 from gitfleet.views.plan_moves import moves_document
 from gitfleet.views.plan_risk import later_document, risk_document
 from gitfleet.views.plan_runs import run_documents
+from gitfleet.views.removed_fields import removed_fields
 
 _ACTIONS = ("create", "update", "delete", "keep", "refuse")
 _MAX_DIFF_LINES = 400
@@ -162,7 +164,9 @@ def _sides(operation: Operation) -> tuple[str, str]:
         case Create(manifest=manifest):
             return "", _shown(masked_object(manifest.body))
         case Update(manifest=manifest, live=live):
-            there = _only("", manifest.body, live.body, owned_fields(live.body))
+            own = owned_fields(live.body)
+            shown = union(own, operation.removes) if own is not None and operation.removes else own
+            there = _only("", manifest.body, live.body, shown)
             return _shown(masked_object(there)), _shown(masked_object(manifest.body, live.body))
         case Delete() | Release() | Keep() | Refuse():
             return "", ""
@@ -198,16 +202,18 @@ def _placement(
         "clusters": _clusters(record, before, kept),
         "removalsHeld": "Placement" if RemovalKind.PLACEMENT in kinds else part,
         "rollout": _rollout(record, decision),
-        "operations": [
-            {
-                "clusterName": operation.cluster,
-                "action": action_of(operation),
-                "object": object_reference(operation.key),
-                "reason": operation.reason,
-                "diff": diff_of(operation),
-            }
-            for operation in operations
-        ],
+        "operations": [_operation(operation) for operation in operations],
+    }
+
+
+def _operation(operation: Operation) -> dict[str, Any]:
+    return {
+        "clusterName": operation.cluster,
+        "action": action_of(operation),
+        "object": object_reference(operation.key),
+        "reason": operation.reason,
+        "diff": diff_of(operation),
+        "removedFields": removed_fields(operation) if isinstance(operation, Update) else [],
     }
 
 

@@ -84,6 +84,7 @@ def test_an_update_shows_its_diff(gitfleet: Shell, settled: Path, moving: Path) 
     assert "  ~ Deployment/web/web on eu-west-1: the manifest changed\n" in web
     assert "      -  replicas: 2\n      +  replicas: 5\n" in web
     assert "      -  labels:\n      -    app: web\n" in web  # what the manifest no longer says is taken away
+    assert '      removes /metadata/labels (now {"app":"web"})\n' in web
     assert web.endswith(
         "  later ~ Deployment/web/web on us-east-1: the manifest changed\n"
         "Plan: 1 to update, 23 in place.\n"
@@ -91,6 +92,15 @@ def test_an_update_shows_its_diff(gitfleet: Shell, settled: Path, moving: Path) 
         "Risk: updates 2 of 24 placed objects (8.3%), on 2 of 4 clusters.\n"
         f"{ASSUMES}\n"
     )
+    markdown = gitfleet("plan", moving, "--rev", "my-change", "--simulated-dir", place / "simulated", "-o", "markdown")
+    fields = '- `Deployment/web/web` on `eu-west-1`\n  - `removes /metadata/labels (now {"app":"web"})`\n'
+    assert f"\nFields that go:\n\n{fields}" in markdown.out
+    # Where no cluster is asked, what was applied last is there.
+    recorded = json.loads(gitfleet("plan", moving, "--rev", "my-change", "--clusters", "none", "-o", "json").out)
+    rows = [row for one in recorded["placements"] for row in one["operations"] if row["removedFields"]]
+    assert [(row["clusterName"], row["removedFields"]) for row in rows] == [
+        ("eu-west-1", [{"path": "/metadata/labels", "value": '{"app":"web"}'}])
+    ]
 
 
 def test_json_has_every_part_of_the_contract(gitfleet: Shell, fleet: Path) -> None:

@@ -1,0 +1,103 @@
+"""Which fields of a live object go with an update: what its manifest has no more, and nobody else keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from itertools import islice
+from typing import Any, Final
+
+from gitfleet.formats.canonical_json import json_text
+from gitfleet.formats.field_trees import FieldTree, minus, tree_of, union
+from gitfleet.formats.json_values import JsonObject
+from gitfleet.formats.managed_fields import (
+    OwnedFields,
+    child_fields,
+    is_own_apply,
+    item_name,
+    list_keys,
+    managed_entries,
+    match_item,
+    owned_fields,
+)
+from gitfleet.formats.secret_objects import masked_object
+from gitfleet.model.operations import Update
+
+_WHOLE: Final[FieldTree] = {}
+_MOST: Final = 100
+_LONGEST_VALUE: Final = 256
+
+
+def going_fields(operation: Update) -> tuple[FieldTree, FieldTree]:
+    """The fields that go unless the manifest has them, and those that others keep."""
+    body, removes = operation.live.body, operation.removes
+    entries = managed_entries(body)
+    kept: FieldTree = reduce(union, (tree_of(e) for e in entries if not is_own_apply(e)), _WHOLE)
+    own = owned_fields(body)
+    if own is None and any(map(is_own_apply, entries)):
+        own = _all_of(body)  # a stand-in for an object that nobody asked for: all of it was applied
+    kept = minus(kept, removes)
+    return union(minus(own or {}, kept, whole_items=True), removes), kept
+
+
+def removed_fields(operation: Update) -> list[dict[str, str]]:
+    """Their paths and values, those of Secrets masked."""
+    going, kept = going_fields(operation)
+    live = masked_object(operation.live.body)
+    found = _gone("", "", operation.manifest.body, live, _Trees(owned_fields(live), going or None, kept or None))
+    return [{"path": path, "value": _text(value)} for path, value in islice(found, _MOST)]
+
+
+def _all_of(body: JsonObject) -> FieldTree:
+    parts: dict[str, Any] = {f"f:{name}": _WHOLE for name in body if name not in ("apiVersion", "kind", "status")}
+    return {**parts, "f:metadata": {"f:labels": _WHOLE, "f:annotations": _WHOLE}}
+
+
+class _Trees:
+    """What is owned, goes and is kept at one place; None: nothing of it."""
+
+    __slots__ = ("going", "kept", "owned")
+
+    def __init__(self, owned: OwnedFields, going: OwnedFields, kept: OwnedFields) -> None:
+        self.owned, self.going, self.kept = owned, going, kept
+
+    def part(self, name: str) -> _Trees:
+        return _Trees(child_fields(self.owned, name), _below(self.going, f"f:{name}"), _below(self.kept, f"f:{name}"))
+
+    def item(self, item: Mapping[str, Any]) -> _Trees:
+        nodes = (_below(tree, item_name(tree, item) or "") for tree in (self.owned, self.going, self.kept))
+        return _Trees(*nodes)
+
+
+def _below(tree: OwnedFields, node: str) -> OwnedFields:
+    return tree.get(node) if tree else tree
+
+
+def _gone(path: str, field: str, want: Any, have: Any, at: _Trees) -> Iterator[tuple[str, Any]]:
+    if at.going is None:
+        return
+    if isinstance(want, Mapping) and isinstance(have, Mapping):
+        for name, value in have.items():
+            below = f"{path}/{name.replace('~', '~0').replace('/', '~1')}"
+            yield from _gone_part(below, name, want.get(name), value, at.part(name))
+    elif isinstance(want, list) and isinstance(have, list):
+        keys = list_keys(field, want or have, at.owned)
+        for position, item in enumerate(have if keys is not None else ()):
+            if keys is not None and isinstance(item, Mapping):
+                named = {key: item[key] for key in keys if key in item}
+                wanted = match_item(named, want, keys)
+                yield from _gone_part(f"{path}/{position}", "", wanted, item, at.item(item))
+
+
+def _gone_part(path: str, field: str, want: Any, have: Any, at: _Trees) -> Iterator[tuple[str, Any]]:
+    if want is not None:
+        yield from _gone(path, field, want, have, at)
+    elif at.going is not None and (not at.going or at.kept is None):
+        yield path, have
+    elif at.going is not None:
+        yield from _gone(path, field, [] if isinstance(have, list) else {}, have, at)
+
+
+def _text(value: Any) -> str:
+    text = value if isinstance(value, str) else json_text(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
