@@ -100,6 +100,7 @@ LEAVES = replace(STAYS, placement=replace(STAYS.placement, deleting=NOW))
         (placed(WEB, ("c1",), envelope(config_map("c"))), C, False),
         (replace(STAYS, resource_snapshots=()), C, False),
         (LEAVES, A, False),
+        (STAYS, replace(C, kind=RemovalKind.OVERRIDDEN, cluster="c1"), False),
         (STAYS, of_binding("c9"), False),
         (LEAVES, of_binding("c1"), False),
         (STAYS, of_cluster("c1"), False),

@@ -128,6 +128,7 @@ def handed(before: list[PlacementRecord], after: list[PlacementRecord]) -> list[
 
 
 GAVE_UP = having([A, B], [B])
+ZOO = having([A, B], [B], key=OTHER)
 NOTHING, SELECTS_A = having([], key=SHOP), having([A], key=SHOP)
 A_GOES, WEB_GOES = ["Object ConfigMap web/a of web"], ["Placement web"]
 
@@ -142,6 +143,8 @@ A_GOES, WEB_GOES = ["Object ConfigMap web/a of web"], ["Placement web"]
         ([having([B, A], []), NOTHING], [having([B, A], []), having([B, A], key=SHOP)],
          ["Object ConfigMap web/a of web", "Object ConfigMap web/b of web"]),
         ([GAVE_UP, NOTHING], [GAVE_UP, having([A, B], key=SHOP)], A_GOES),
+        ([GAVE_UP, NOTHING], [GAVE_UP, having([A, config_map("new")], key=SHOP)], A_GOES),
+        ([GAVE_UP, ZOO, NOTHING], [GAVE_UP, ZOO, SELECTS_A], [*A_GOES, "Object ConfigMap web/a of zoo"]),
         ([GAVE_UP, replace(NOTHING, resource_snapshots=())], [GAVE_UP, SELECTS_A], A_GOES),
         # Nothing is selected newly, or not for long.
         ([GAVE_UP, SELECTS_A], [GAVE_UP, replace(SELECTS_A)], []),

@@ -10,7 +10,7 @@ from gitfleet.api.holds import HoldRule, Removal
 from gitfleet.api.objects import Manifest
 from gitfleet.model.state import PlacementRecord
 from gitfleet.removals import taken_over
-from tests.removals.fleets import SHOP, WEB, fleet, none_overridden, of_binding, of_object, placed
+from tests.removals.fleets import SHOP, WEB, config_map, fleet, none_overridden, of_binding, of_object, placed
 from tests.removals.test_takers import OF_WEB, OTHER, A, B, because, having, then, waiting
 
 HERE, EARLIER = "here", "earlier"
@@ -51,6 +51,7 @@ OF_A, OF_B = of_object(A), of_object(B)
         (BACK, [], OF_WEB, False),
         (BACK, [], of_binding("c1"), False),
         (BACK, [], of_object(A, SHOP), False),
+        (BACK, [], of_object(config_map("new"), SHOP), False),
     ],
 )
 def test_what_a_gate_holds_is_done_with_where_it_was_given_up_before_and_nobody_wants_it(

@@ -155,8 +155,8 @@ ANOTHER = replace(TAKEN, object=replace(KEY, name="b"))
 def test_what_overrides_delete_still_of_that_which_an_ended_hold_kept(
     removals: list[Removal], found: list[Removal]
 ) -> None:
-    def overridden(_: PlacementKey, cluster: str) -> tuple[Identity, ...]:
-        return (KEY.identity,) if cluster == "c1" else ()
+    def overridden(key: PlacementKey, cluster: str) -> tuple[Identity, ...]:
+        return (KEY.identity,) if (key, cluster) == (WEB, "c1") else ()
 
     after = FleetState(placements={WEB: builders.record("web")})
     ended = [replace(hold(""), removals=tuple(removals)), replace(hold(""), removals=(TAKEN,))]

@@ -298,6 +298,7 @@ def test_lists_are_patched_by_index() -> None:
     ("patch", "message"),
     [
         (add("/items/9", "x"), "add /items/9 does not apply"),
+        (add("/items/3", "x"), "add /items/3 does not apply"),
         (replace_("/items/2", "x"), "replace /items/2: nothing is there"),
         (replace_("/items/2/b", "x"), "replace /items/2/b: /items/2 is not there or cannot hold it"),
         (replace_("/items/-", "x"), "replace /items/-: nothing is there"),
