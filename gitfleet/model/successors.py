@@ -215,10 +215,10 @@ class Successors:
         """Whether an older snapshot had the object, the one that is to be there has not, and the newest has it again:
         what was given up was taken back. A snapshot before the object is a rollback, which takes it away."""
         record, binding = self.records.get(key), self.binding(key, cluster)
-        if record is not None and record.pinned is not None:
-            return False
         if identity in self._unsure(key):
             return True
+        if record is not None and record.pinned is not None:
+            return False
         if record is None or binding is None or record.placement.deleting is not None:
             return False
         if identity in self.unsaid.get(key, ()):

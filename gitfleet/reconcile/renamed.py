@@ -198,19 +198,20 @@ def _under_old_names(
     if not waiting:
         return wanted
     there = {named for was, (key, _) in waiting.items() for named in _named_in(was, key, wanted)}
-    placements, faults = dict(wanted.placements), naming_nothing(wanted, there)
+    placements, faults, late_names = dict(wanted.placements), naming_nothing(wanted, there), list[Fault]()
     for was, (key, why) in waiting.items():
         origin = placements.pop(key).origin
         placements[was] = before.placements[was].placement
         path, line = (origin.path, origin.line) if origin is not None else ("", 1)
         message = f"is {was.kind} {was} {WAITS_FOR_NAME} {was} for now, because {why}"
-        faults.append(Fault(path, line, f"{key.kind}/{key}", "metadata.name", message))
+        late_names.append(Fault(path, line, f"{key.kind}/{key}", "metadata.name", message))
     objects = {**wanted.objects, "placements": placements}
     late = {
         key: f"until {key.kind} {key} has its new name; the error there says what to change"
         for key, _ in waiting.values()
     }
-    return without_early(replace(wanted, objects=objects, faults=tuple(sorted(faults))), before, late)
+    every, unclear = tuple(sorted((*faults, *late_names))), (*wanted.unclear, *late_names)
+    return without_early(replace(wanted, objects=objects, faults=every, unclear=unclear), before, late)
 
 
 def _named_in(was: PlacementKey, key: PlacementKey, wanted: Desired) -> Iterator[Named]:

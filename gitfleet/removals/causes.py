@@ -30,7 +30,8 @@ class Causes:
     """The causes of what a commit removes; `written` are all objects of the payload, `had` those that the placements
     have, by placement and object, and `places` the files of these. `envelopes` are the envelopes of those that an
     envelope carried, `carried` what these carry now, and `fresh` what of it no envelope carried before. `pins` are
-    those in force, by placement, and `pinned` the content that they keep, `selectors` those that each placement had."""
+    those in force, by placement, and `waiting` what these select beside the content that the pins keep, `selectors`
+    those that each placement had."""
 
     desired: Desired
     written: Mapping[Identity, Manifest]
@@ -40,7 +41,7 @@ class Causes:
     carried: Mapping[Identity, frozenset[Identity]]
     fresh: Mapping[Identity, Renames]
     pins: Mapping[PlacementKey, Pin]
-    pinned: Mapping[PlacementKey, frozenset[Identity]]
+    waiting: Mapping[PlacementKey, frozenset[Identity]]
     selectors: Mapping[PlacementKey, tuple[ResourceSelector, ...]]
 
     @classmethod
@@ -59,11 +60,12 @@ class Causes:
         known = {identity for _, identity in envelopes}
         places = {(key, one.key.identity): one.path for key, snapshot in latest for one in snapshot.documents}
         pins = {
-            pin.placement: (pin, record)
+            pin.placement: pin
             for pin in desired.pins.values()
             if (record := after.placements.get(pin.placement)) is not None and record.is_pinned
         }
         content = Successors(after.placements).content
+        newest = {key: content(key, after.placements[key].latest_resources) for key in pins}
         return cls(
             desired,
             written,
@@ -72,8 +74,8 @@ class Causes:
             envelopes=envelopes,
             carried=carried_now,
             fresh={envelope: Renames(now - known) for envelope, now in carried_now.items()},
-            pins={key: pin for key, (pin, _) in pins.items()},
-            pinned={key: content(key, record.latest_resources) for key, (_, record) in pins.items()},
+            pins=pins,
+            waiting={key: after.unsaid.get(key, frozenset()) - has for key, has in newest.items()},
             selectors={key: record.placement.selectors for key, record in records},
         )
 
@@ -112,16 +114,16 @@ class Causes:
         return self.envelopes.get((removal.placement, removal.object.identity))
 
     def is_pinned(self, removal: Removal) -> bool:
-        """Whether a pin takes an object away."""
+        """Whether it is a pin alone that takes an object away."""
         return self._pin_of(removal) is not None
 
     def _pin_of(self, removal: Removal) -> Pin | None:
-        """The pin that takes an object away, as it keeps older content: what becomes of its file does not matter
-        then."""
-        key = removal.placement
-        if key is None or removal.object is None or removal.object.identity in self.pinned.get(key, ()):
+        """The pin that takes an object away, as it keeps older content: its placement still selects the object. What it
+        does not select any more goes without the pin, too, and is judged as if there were none."""
+        key, gone = removal.placement, removal.object
+        if key is None or gone is None or removal.kind is not RemovalKind.OBJECT:
             return None
-        return self.pins.get(key) if removal.kind is RemovalKind.OBJECT else None
+        return self.pins[key] if gone.identity in self.waiting.get(key, ()) else None
 
     def of(self, removal: Removal) -> Cause:
         """The cause of one removal, as far as it is known."""

@@ -78,7 +78,7 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
     found = [*shares, *suspicions.found(), *gates, *held_before(request.holds, asked.new, takers, losses)]
     known = {removal.id for finding in found for removal in finding.removals}
     rest = [removal for removal, cells in asked.new.items() if cells and removal.id not in known]
-    rest = [one for one in rest if one.kind is not RemovalKind.STRATEGY and not causes.is_pinned(one)]
+    rest = [one for one in rest if one.kind is not RemovalKind.STRATEGY]
     found += unclear(request.desired.unclear, rest, _known(request))
     found += changed_meanwhile(request.ended, rest, request.before.observed_commit)
     return tuple(_held_back(group, causes) for group in _joined(found))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gitfleet.api.bindings import is_active
 from gitfleet.api.holds import OF_GATES, ClusterCount, Removal, RemovalKind
@@ -111,7 +111,8 @@ class Losses:
         overridden: Overridden,
         failures: Failures | None = None,
     ) -> Losses:
-        """The losses of a decision; what `after` has only because it is `kept` is wanted by nobody. Of a placement that
+        """The losses of a decision; what `after` has only because it is `kept` is wanted by nobody, nor is what a file
+        with an error may select: once that is corrected, nobody would judge it any more. Of a placement that
         cannot be read nothing is taken for what an unfinished rollout brought, and that is noted in `failures`."""
         moved = {key for key, *_ in changed(before.placements, after.placements)}
         contained = failures if failures is not None else Failures()
@@ -127,7 +128,8 @@ class Losses:
             )
             for key in sorted(moved.union(kept.objects))
         }
-        return cls(before, after, kept, Placed.of(before), overridden, Successors.of(after), brought)
+        wanting = Successors.of(replace(after, misread={}))
+        return cls(before, after, kept, Placed.of(before), overridden, wanting, brought)
 
     def of(self, removal: Removal) -> frozenset[Cell]:
         """The placed objects that one removal takes away."""

@@ -458,7 +458,7 @@ def test_what_a_commit_with_an_error_takes_away_waits_where_nothing_else_holds_i
     assert judged(BEFORE, after, removals, unclear=(BROKEN,), vanished=vanished) == said
 
 
-def test_a_cluster_waits_for_new_errors_alone_and_what_a_pin_takes_for_none() -> None:
+def test_a_cluster_waits_for_new_errors_alone_and_what_a_pin_takes_for_all() -> None:
     left = unpicked(BEFORE, "c1")
     assert judged(BEFORE, left, unclear=(BROKEN,)) == [([WAITS_FOR_IT], OF_C1)]
     known = replace(BEFORE, faults=(BROKEN,))
@@ -539,7 +539,7 @@ def test_a_cluster_that_stays_under_another_name(
 
 def test_an_earlier_hold_that_cannot_be_read_holds_everything() -> None:
     after = with_objects(BEFORE, A)
-    message = "UnreadableHold: the state branch's holds/h1.yaml could not be read, and may have held this"
+    message = "UnreadableHold: the state branch's holds/h1.yaml was lost or edited, and may have held this"
     for files, said in (
         ({"holds/h2.yaml": "broken", "holds/h1.yaml": "broken"}, [([message], OF_B)]),
         ({"placements/web.yaml": "broken"}, []),
@@ -798,6 +798,7 @@ def test_what_a_pin_takes_away_has_it_as_its_cause(
     said = condition("ClusterResourcePlacementPinned", status or "True")
     back = with_objects(NAMED, A).placements[WEB]
     after = with_web(NAMED, replace(back, conditions=(said,) if status is not None else ()))
+    after = replace(after, unsaid={WEB: frozenset((A.key.identity, B.key.identity))})
     wanted = replace(KNOWN, objects={**KNOWN.objects, "pins": {pin.name: pin}})
     assert (Causes.between(NAMED, after, wanted).of(removal) == BACK) is by_pin
     plain = Causes.between(NAMED, after, KNOWN).of(removal)
@@ -807,6 +808,8 @@ def test_what_a_pin_takes_away_has_it_as_its_cause(
     assert by_pins == [pin is PIN and status is Status.TRUE] * len(by_pins) and by_pins
     known = as_of_now({"h": hold("h", [removal], "why")}, wanted, NAMED, after, none_overridden)["h"]
     assert (known.removals[0].cause == BACK) is by_pin
+    unselected = replace(after, unsaid={WEB: frozenset((A.key.identity,))})
+    assert Causes.between(NAMED, unselected, wanted).of(removal) == plain
     kept = with_web(NAMED, replace(NAMED.placements[WEB], conditions=after.placements[WEB].conditions))
     assert Causes.between(NAMED, kept, wanted).of(removal) != BACK
 
