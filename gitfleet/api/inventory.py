@@ -18,7 +18,8 @@ class InventoryEntry:
     `applied_digest` (the digest of the manifest that was applied) and `shape_digest` (a digest of the live object's
     values at the manifest's own fields, as the server returned them): when either differs in a later observation, the
     object has to be applied again. `protected_by` is what that manifest says against its deletion: an annotation's name
-    and the word that is known. It leaves only when the server says NotFound, or by a release that is reported.
+    and the word that is known. `keeps` names what was released in it (a Namespace, a definition) because of that: who
+    deletes the one deletes the other. It leaves only when the server says NotFound, or by a release that is reported.
     """
 
     key: Annotated[ObjectKey, Inline()]
@@ -27,3 +28,9 @@ class InventoryEntry:
     applied_digest: str | None = None
     shape_digest: str | None = None
     protected_by: str | None = None
+    keeps: tuple[str, ...] = ()
+
+    @property
+    def is_protected(self) -> bool:
+        """Whether it is known that the object is not to be deleted."""
+        return self.protected_by is not None or bool(self.keeps)

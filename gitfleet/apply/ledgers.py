@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import Identity
+from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.apply.comparisons import Comparisons
 from gitfleet.apply.protection import TAKEN_OVER, TAKES_ALONG, asks_to_be_pruned, protected_by
 from gitfleet.formats.managed_fields import is_own_apply, managed_entries
@@ -100,6 +100,7 @@ def settle_inventory(
     for operation in operations:
         if isinstance(operation, Release):
             _drop(entries, operation)
+            _note_kept(entries, operation.keeping, operation.key, is_kept=True)
     for outcome in outcomes:
         if outcome.ok:
             about = partial(Subject.of_object, outcome.operation.key, outcome.operation.cluster)
@@ -119,7 +120,9 @@ def _settle_one(outcome: Outcome, entries: dict[Identity, InventoryEntry], compa
             applied_digest=operation.manifest.digest,
             shape_digest=compared.shape(operation.manifest, outcome.live),
             protected_by=protected_by(body) or (None if asks_to_be_pruned(body) else by),
+            keeps=before.keeps if before is not None and before.uid == outcome.live.uid else (),
         )
+        _note_kept(entries, [("", "Namespace", "", operation.key.namespace)], operation.key, is_kept=False)
     elif isinstance(operation, Release) or (isinstance(operation, Delete) and outcome.live is None):
         _drop(entries, operation)
 
@@ -131,6 +134,19 @@ def _drop(entries: dict[Identity, InventoryEntry], operation: Release | Delete) 
     if isinstance(operation, Delete) and entry.uid not in (None, operation.uid):
         return
     del entries[operation.key.identity]
+
+
+def _note_kept(
+    entries: dict[Identity, InventoryEntry], outer: Iterable[Identity], key: ObjectKey, *, is_kept: bool
+) -> None:
+    """What would take a released object along says so, as without its own entry nothing else does; until that is owned
+    again."""
+    name = "/".join(key.identity).lstrip("/")
+    for identity in outer:
+        entry = entries.get(identity)
+        if entry is not None and (is_kept or name in entry.keeps):
+            kept = {*entry.keeps, name} if is_kept else {*entry.keeps} - {name}
+            entries[identity] = replace(entry, keeps=tuple(sorted(kept)))
 
 
 def _ordered(entries: dict[Identity, InventoryEntry]) -> Inventory:

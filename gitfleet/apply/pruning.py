@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from gitfleet.api.inventory import InventoryEntry
@@ -18,6 +19,7 @@ from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, Propaga
 _HAVE_DEPENDENTS: Final = frozenset(
     {"Namespace", "CustomResourceDefinition", "PersistentVolume", "PersistentVolumeClaim"}
 )
+_MOST_NAMED: Final = 3
 _LONGEST_NAME: Final = 100
 """Characters of a finalizer's name: what a cluster says is cut."""
 
@@ -76,16 +78,18 @@ def _protected(entry: InventoryEntry, live: LiveObject, claims: Claims, contents
     by = _protection_of(entry, claims)
     if by is None:
         return None
-    for other in contents.around(entry):
+    around = contents.around(entry)
+    for other in around:
         if not _is_settled(other, claims, contents):
             why = f"{entry.key} stays on the cluster, and {other.key} is to stay with it"
             return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
-    return _release(entry, claims, f"{entry.key} stays on the cluster: {by} protects it")
+    released = _release(entry, claims, f"{entry.key} stays on the cluster: {by} protects it")
+    return replace(released, keeping=tuple(other.key.identity for other in around))
 
 
 def _is_settled(outer: InventoryEntry, claims: Claims, contents: Contents) -> bool:
     """Whether a namespace or a definition stays, or leaves the inventory now: what is protected in it may leave the
-    inventory no sooner, as without its entry nothing protects that any more."""
+    inventory no sooner."""
     if outer.key.identity in claims.staying:
         return not claims.stays_for_now(outer.key.identity)
     return isinstance(prune(outer, claims, contents), Release)
@@ -93,6 +97,11 @@ def _is_settled(outer: InventoryEntry, claims: Claims, contents: Contents) -> bo
 
 def _protecting(entry: InventoryEntry, live: LiveObject, claims: Claims, contents: Contents) -> Operation | None:
     """What becomes of a namespace or a definition that would take along what is protected; None where nothing is."""
+    if entry.keeps:
+        left = named_briefly(entry.keeps, _MOST_NAMED)
+        return _release(
+            entry, claims, f"{entry.key} stays on the cluster with {left}, left in it as never to be deleted"
+        )
     for other in contents.within(entry):
         if not claims.was_observed(other.key):
             why = f"{entry.key} stays until {other.key} can be read, which would go with it"

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from gitfleet.api.bindings import FieldWriter
-from gitfleet.api.objects import Manifest, ObjectKey
+from gitfleet.api.objects import Identity, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.field_trees import FieldTree
 from gitfleet.model.observations import LiveObject
@@ -130,9 +130,10 @@ class Delete(_OnCluster):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release(_OnCluster):
     """Drop an object from the inventory without touching it: it is gone, was abandoned, or is somebody else's by
-    now."""
+    now. `keeping` is what would take it along, where nobody is to delete it."""
 
     key: ObjectKey
+    keeping: tuple[Identity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,7 +50,7 @@ class Placed:
                 made.by_cluster.setdefault(cluster, set()).add(cell)
                 made.by_placement.setdefault(entry.placement, set()).add(cell)
                 made.clusters.setdefault(entry.placement, set()).add(cluster)
-                if entry.protected_by is not None:
+                if entry.is_protected:
                     made.protected.add(cell)
                 if key.identity not in newest.get(entry.placement, (key.identity,)):
                     made.given_up.setdefault(key.identity, set()).add(cluster)

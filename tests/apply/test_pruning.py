@@ -308,6 +308,15 @@ def test_a_definition_that_is_gone_or_names_no_kind_takes_nothing_along() -> Non
         assert {key: type(operation) for key, operation in found.items()} == {crd.key: becomes, custom.key: Release}
 
 
+def test_a_namespace_in_which_something_was_left_before_is_not_deleted() -> None:
+    there = {NS.key: live(NS, uid="n", manager="gitfleet")}
+    entry = replace(owned(NS, there[NS.key]), keeps=("PersistentVolumeClaim/ns/x",))
+    (found,) = plan(live=there, inventory={NS.key: entry}, **LEAVES)
+    assert isinstance(found, Release)
+    why = "stays on the cluster with PersistentVolumeClaim/ns/x, left in it as never to be deleted"
+    assert found.reason == f"Namespace/ns {why}"
+
+
 def test_what_is_protected_is_let_go_of_where_its_namespace_is_wanted() -> None:
     there = {m.key: live(m, uid=m.key.kind, manager="gitfleet") for m in (NS, PVC)}
     entries = {m.key: owned(m, there[m.key]) for m in (NS, PVC)}

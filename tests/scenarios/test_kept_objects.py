@@ -190,3 +190,44 @@ def test_what_it_lies_in_stays_with_it_however_late_that_goes(held: str, renamed
         assert {"Namespace/web", "ConfigMap/data"} <= on_cluster(world, name)
         assert ("ConfigMap/other" in on_cluster(world, name)) != approved
         assert DATA not in world.state().inventory.get(name, {})
+
+
+OTHER_FILE = "resources/web/configmap-other.yaml"
+LATER = {
+    "with its placement": (["placements/web.yaml"], "web: c1 given up, 1 object stays there"),
+    "by itself": (
+        ["resources/web/namespace-web.yaml", OTHER_FILE],
+        "web: Namespace/web left on c1, no longer managed",
+    ),
+}
+
+
+@pytest.mark.parametrize("later", LATER)
+@pytest.mark.parametrize("edited", [False, True])
+def test_what_it_lies_in_stays_with_it_when_that_goes_in_a_later_commit(later: str, edited: bool) -> None:
+    world = placed(data(), builders.fleet_config(massDelete={"maxPercent": 100}))
+    world.commit(remove=[data()])
+    world.settle()
+    assert said(world) and DATA not in world.state().inventory["c1"]
+    if edited:
+        world.commit(builders.namespace("web", labels={"edited": "yes"}))
+        world.settle()
+    world.restart()
+    remove, says = LATER[later]
+    world.commit(remove=remove)
+    world.settle()
+    for hold in world.state().holds.values():
+        world.write(answer(hold))
+    world.settle()
+    assert not world.state().holds
+    for name in NAMES:
+        assert on_cluster(world, name) == {"Namespace/web", "ConfigMap/data"}, "the other one was deleted"
+    assert says in said(world)
+
+
+def test_what_it_lies_in_goes_once_it_was_taken_back_and_may_be_deleted() -> None:
+    world = placed(data(), builders.fleet_config(massDelete={"maxPercent": 100}))
+    for files in ({"remove": [data()]}, {}, {"remove": ["placements/web.yaml"]}):
+        world.commit(*([] if files else [data({})]), **files)
+        world.settle()
+    assert not world.state().holds and not on_cluster(world)
