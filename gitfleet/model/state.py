@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -122,6 +122,11 @@ class Damage:
     def lost(self) -> frozenset[str]:
         """The paths for which no version holds."""
         return frozenset(self.files.keys() - self.restored.keys())
+
+    @property
+    def lost_holds(self) -> Sequence[str]:
+        """Those of them that are holds: what was held may be asked for by nobody any more."""
+        return sorted(path for path in self.lost if path.startswith("holds/"))
 
 
 K = TypeVar("K", bound="SupportsDunderLT[Any]")

@@ -82,8 +82,8 @@ def _verdicts(inputs: Inputs) -> dict[str, Verdict]:
 
 def _with_gated(request: removals.JudgeRequest, decision: Decision, known: Container[str]) -> removals.JudgeRequest:
     """The request with what waits for the end of a gate and is not `known`, where a commit is decided for the first
-    time."""
-    if request.desired.commit == request.before.observed_commit:
+    time, or the holds of an earlier decision are lost."""
+    if request.desired.commit == request.before.observed_commit and not request.before.damage.lost_holds:
         return request
     waiting = removals.waiting_for_pins(decision.after, request.failures)
     handed = removals.handed_on(request.before, decision.after, request.failures)

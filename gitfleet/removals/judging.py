@@ -86,12 +86,13 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
 
 def _is_new(removal: Removal, causes: Causes, request: JudgeRequest) -> bool:
     """Whether it is this commit that takes an object out of a selection, which a Pin keeps for now: it is not written
-    any more, or the selectors are others. What lost it by labels is held since then."""
+    any more, or the selectors are others. What lost it by labels is held since then, unless that hold may be lost."""
     key = removal.placement
     old, new = (state.placements.get(key) if key is not None else None for state in (request.before, request.after))
     edited = old is None or new is None or old.placement.selectors != new.placement.selectors
     lost = causes.is_written(removal) and causes.selectors_of(removal) != ()
-    return edited or lost or causes.vanished(removal) is not None
+    is_unknown = bool(request.before.damage.lost_holds)
+    return is_unknown or edited or lost or causes.vanished(removal) is not None
 
 
 def _known(request: JudgeRequest) -> Sequence[Fault]:

@@ -38,9 +38,8 @@ class Suspicions:
 
     def found(self) -> Iterator[Finding]:
         """What must wait, and why; a removal that takes nothing away is let through, unless it is a cluster."""
-        lost = sorted(path for path in self.before.damage.lost if path.startswith("holds/"))
-        if lost and self.new:
-            message = f"the state branch's {lost[0]} could not be read, and may have held this"
+        if (lost := self.before.damage.lost_holds) and self.new:
+            message = f"the state branch's {lost[0]} was lost or edited, and may have held this"
             yield _finding(HoldRule.UNREADABLE_HOLD, message, tuple(self.new))
         lossy = [removal for removal, cells in self.new.items() if cells or removal.kind is RemovalKind.CLUSTER]
         yield from self._hidden_or_misspelt(lossy)

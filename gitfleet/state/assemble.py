@@ -9,6 +9,7 @@ from gitfleet.errors import BadInput
 from gitfleet.model.state import Damage, FleetState
 from gitfleet.state import paths
 from gitfleet.state.file_kinds import ParsedStateFile, Parts
+from gitfleet.state.hold_files import lost_holds
 from gitfleet.state.placement_records import gather_orphans
 from gitfleet.state.read import HINT, parse_state_file, wanted_files
 from gitfleet.state.shapes.ledgers import FaultsFile, FleetHead
@@ -52,6 +53,8 @@ def assemble_state(
     faults = next((file for _, file in parts.of(FaultsFile)), FaultsFile())
     fields = {name: stored.gather(parts) for name, stored in state_fields()}
     orphans = gather_orphans(parts)
+    for path, why in lost_holds(fields["holds"], head.holds).items():
+        parts.twice.setdefault(path, why)
     return FleetState(
         observed_commit=head.observed_commit,
         scheduler_plugins=head.scheduler_plugins,

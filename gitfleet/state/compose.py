@@ -17,6 +17,7 @@ from gitfleet.model.state import FleetState, changed
 from gitfleet.state import paths
 from gitfleet.state.changed_files import ChangedFiles
 from gitfleet.state.file_kinds import StateField
+from gitfleet.state.hold_files import hold_digests
 from gitfleet.state.shapes.ledgers import FleetHead, faults_object
 from gitfleet.state.table import owner_of, state_fields
 
@@ -72,6 +73,7 @@ def compose_state(
         mass_delete=after.mass_delete,
         freezes=after.freezes,
         faults=len(written.faults) + len(written.last_good),
+        holds=hold_digests(written.holds),
     )
     files.put_bytes(paths.FLEET, write_documents([write(head)]))
     return StateChange(

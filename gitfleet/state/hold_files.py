@@ -1,13 +1,14 @@
 """The files of a hold: its own, which lists what a person reads, and where that is not all, a folder with all removals.
 
 What is held is known from these files alone, so none of them may be lost unnoticed: a hold that has not as many
-removals as its own file counts is damaged.
+removals as its own file counts, or another digest than the fleet's head says, is damaged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Final
 
 from gitfleet.api import InvalidContent, read_state, write
@@ -20,6 +21,7 @@ from gitfleet.state.shapes.lines import check_count, counted, entry_line, lines_
 from gitfleet.state.shards import named_address
 
 _ITEMS: Final = "items"
+_DIGITS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,27 @@ def _whole(path: str, hold: Hold, files: Mapping[str, RemovalsFile], parts: Part
         parts.misplaced.add(folder.folder)
         parts.twice[path] = f"it counts {hold.total} removals, and its folder has {len(found)}"
     return replace(hold, removals=tuple(found[one] for one in sorted(found)), more=())
+
+
+def hold_digests(holds: Mapping[str, Hold]) -> dict[str, str]:
+    """By the name of a hold a digest of what it keeps, and of what ends it."""
+    return {name: _digest(hold) for name, hold in sorted(holds.items())}
+
+
+def _digest(hold: Hold) -> str:
+    ends = (f"{one.rule} {one.error_in} {one.unread}" for one in hold.reasons)
+    kept = sorted(f"{one.id} {one.reasons}" for one in hold.removals)
+    return sha256("\n".join((hold.commit, hold.after, *ends, *kept)).encode()).hexdigest()[:_DIGITS]
+
+
+def lost_holds(holds: Mapping[str, Hold], recorded: Mapping[str, str]) -> dict[str, str]:
+    """The own files of holds that are gone, or not what was `recorded` as they were written, each with the reason."""
+    found = hold_digests(holds)
+    return {
+        paths.own_path("holds", "", name): "it was edited" if name in found else "it is gone"
+        for name, digest in recorded.items()
+        if found.get(name) != digest
+    }
 
 
 def write_hold(files: ChangedFiles, name: str, old: Hold | None, new: Hold | None) -> None:

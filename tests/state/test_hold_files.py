@@ -115,6 +115,16 @@ def test_an_earlier_version_s_file_of_all_removals_is_read_and_written_anew() ->
     assert put(files, composed(read_state(files), fleet(None))).keys() == {"fleet.yaml"}
 
 
+@pytest.mark.parametrize("count", [2, WHOLE])
+def test_a_word_that_was_swapped_is_noticed(count: int) -> None:
+    files = tree(hold(count))
+    at = next(path for path in files if path.startswith("holds/") and (count == 2 or path != PATH))
+    text = files[at].content or b""
+    edited = text.replace(b"ConfigMap", b"Secret", 1)
+    state = damaged({**files, at: StateFile(blob_of(edited), edited)})
+    assert state.damage.files[PATH] == "it was edited"
+
+
 def damaged(files: dict[str, StateFile]) -> FleetState:
     """The state of files that do not fit together."""
     parsed = {path: parse_state_file(path, file.content or b"") for path, file in files.items() if is_state_file(path)}
@@ -137,8 +147,10 @@ def test_what_is_lost_of_it_is_noticed_and_put_right(lost: int, where: str, says
 
     state = damaged(files)
 
-    assert all(path.startswith(where) and reason.startswith(says) for path, reason in state.damage.files.items())
-    assert state.damage.lost
+    said = {**state.damage.files}
+    assert lost or said.pop(PATH) == "it is gone"
+    assert all(path.startswith(where) and reason.startswith(says) for path, reason in said.items())
+    assert state.damage.lost_holds
     with pytest.raises(BadInput, match=says):
         read_state(files)
     for after in (fleet(hold(WHOLE)), fleet(hold(2)), fleet(None), replace(state, damage=FleetState().damage)):

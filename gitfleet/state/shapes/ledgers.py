@@ -26,7 +26,8 @@ API_VERSION: Final = "gitfleet.dev/v1alpha1"
 class FleetHead:
     """fleet.yaml: what the branch belongs to, when it was last written, the scheduler's plug-ins that decided, the
     limits of mass deletion for the next commit, and the freezes.
-    `faults` is how many entries faults.yaml has: so its loss is noticed."""
+    `faults` is how many entries faults.yaml has, and `holds` has a digest of each hold by its name: so their loss is
+    noticed."""
 
     observed_commit: str | None = None
     gitfleet_version: str = ""
@@ -35,6 +36,7 @@ class FleetHead:
     mass_delete: MassDelete = MassDelete()
     freezes: FreezeRules = FreezeRules()
     faults: int = 0
+    holds: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
