@@ -42,13 +42,14 @@ class Renames:
         near = [
             new for field in (_GROUP, _KIND) for new in self._differing(old, field) if is_near(old[field], new[field])
         ]
-        return min([*near, *self._misspellings(old)], default=None)
+        return min([*near, *self.misspellings(old)], default=None)
 
     def spelt_nearly(self, old: _Identity) -> _Identity | None:
         """The first object that differs in its namespace or name alone, and there as a typing error does."""
-        return min(self._misspellings(old), default=None)
+        return min(self.misspellings(old), default=None)
 
-    def _misspellings(self, old: _Identity) -> Iterator[_Identity]:
+    def misspellings(self, old: _Identity) -> Iterator[_Identity]:
+        """All of these."""
         for field in (_NAMESPACE, _NAME):
             yield from (new for new in self._spelt_alike(old, field) if is_typing_error(old[field], new[field]))
 

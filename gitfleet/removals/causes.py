@@ -162,10 +162,10 @@ class Causes:
                 return _at(now.origin, ("metadata", "labels", key), f"{now.key} in {now.origin.path} {edit}")
         return None
 
-    def selected_now(self, removal: Removal) -> Iterator[Manifest]:
-        """The same as they are written now."""
-        found = (self.written.get(then.key.identity) for then in self._selected_for(removal))
-        return (one for one in found if one is not None)
+    def selected(self, removal: Removal) -> Iterator[tuple[Manifest, Manifest]]:
+        """What a placement may have selected an object for and is still written, as it was and as it is now."""
+        found = ((then, self.written.get(then.key.identity)) for then in self._selected_for(removal))
+        return ((then, now) for then, now in found if now is not None)
 
     def _selected_for(self, removal: Removal) -> Iterator[Manifest]:
         """What a placement may have selected an object for, as it was: itself (its envelope), and its Namespace."""

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from gitfleet.api.labels import InvalidSelector
 from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import ResourceSelector
-from gitfleet.formats.near_names import is_near
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.state import PlacementRecord
 
@@ -31,20 +30,6 @@ def matches(selector: ResourceSelector, manifest: Manifest) -> bool:
         return selector.label_selector is None or selector.label_selector.matches(manifest.labels)
     except InvalidSelector:
         return True
-
-
-def is_nearly_labelled(selector: ResourceSelector, manifest: Manifest) -> bool:
-    """Whether an object would be one that a selector names, but for labels that are nearly those; one that it names is
-    not."""
-    by, key = selector.label_selector, manifest.key
-    if by is None or not by.match_labels or (key.group, key.kind) != (selector.group, selector.kind):
-        return False
-    if matches(selector, manifest):
-        return False
-    return all(
-        any(is_near(name, key) and is_near(value, wanted) for name, value in manifest.labels.items())
-        for key, wanted in by.match_labels.items()
-    )
 
 
 def label_edit(selectors: Iterable[ResourceSelector], then: Manifest, now: Manifest) -> tuple[str, str] | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from gitfleet.api.bindings import is_active
 from gitfleet.api.helm_releases import HELM_RELEASE_FILE
 from gitfleet.api.holds import ALLOW_EMPTY, FieldPlace, HoldReason, HoldRule, Removal, RemovalKind
-from gitfleet.api.objects import Identity
+from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector
 from gitfleet.formats.sentences import agreeing, named_briefly
 from gitfleet.model.desired import Desired
@@ -16,7 +16,7 @@ from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.removals.causes import IGNORE_FILE, Causes
 from gitfleet.removals.gains import Gain, Gains, described
 from gitfleet.removals.placed import Cell, Losses
-from gitfleet.removals.selected import is_nearly_labelled, matches, selectors_in_force
+from gitfleet.removals.selected import matches, selectors_in_force
 from gitfleet.removals.shares import Finding, placements_of
 from gitfleet.removals.takers import Takers
 
@@ -153,17 +153,27 @@ class Suspicions:
             mine = tuple(r for r in written if not key.namespace or (r.object and r.object.namespace == key.namespace))
             if mine and key not in known and not allows_empty(gains[0].placement):
                 yield _no_match(gains, mine)
-        for gain in self.gains.by_labels if written else ():
-            near = {r: m for r in written for m in self.causes.selected_now(r) if is_nearly_labelled(gain.selector, m)}
-            if near:
-                first = next(iter(near.values()))
-                yield _typo(gain, f"and {first.key} ({first.origin}) nearly has them", tuple(near))
+        yield from self._nearly_labelled(written, old)
         for selector in old.placement.selectors if written else ():
             near_one = self.gains.nearly(selector, old.placement)
             if near_one is None or selector in left:
                 continue
             if mine := tuple(r for r in written if selector in (self.causes.selectors_of(r) or ())):
                 yield _typo(near_one, f"which may be meant for {described(selector)}", mine)
+
+    def _nearly_labelled(self, removals: Iterable[Removal], old: PlacementRecord) -> Iterator[Finding]:
+        """What goes while it nearly has the labels of a selector, of whatever placement, but for one that it was
+        selected by: itself, its envelope or its Namespace. Each of these is looked at once."""
+        meant: dict[Identity, Gain | None] = {}
+        found: dict[tuple[PlacementKey, int], tuple[Gain, Manifest, dict[Removal, None]]] = {}
+        for removal in removals:
+            for then, now in self.causes.selected(removal):
+                if (identity := now.key.identity) not in meant:
+                    meant[identity] = self.gains.nearly_labelled(then, now, old.placement.selectors)
+                if (gain := meant[identity]) is not None:
+                    found.setdefault((gain.placement.key, gain.number), (gain, now, {}))[2][removal] = None
+        for gain, first, mine in found.values():
+            yield _typo(gain, f"and {first.key} ({first.origin}) nearly has them", tuple(mine))
 
     def _objects(
         self, removals: tuple[Removal, ...], old: PlacementRecord, records: Iterable[PlacementRecord]

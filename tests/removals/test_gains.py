@@ -17,7 +17,6 @@ from gitfleet.removals import Kept
 from gitfleet.removals.causes import Causes
 from gitfleet.removals.gains import Gain, Gains
 from gitfleet.removals.placed import Losses
-from gitfleet.removals.selected import is_nearly_labelled
 from tests.removals.fleets import NOW, SHOP, WEB, config_map, fleet, none_overridden, placed
 
 CART, TEAM = config_map("cart"), config_map("basket", team="shop")
@@ -123,38 +122,32 @@ def test_what_may_be_meant_for_a_selector_that_is_gone(
     assert gains(record, written=written).nearly(dropped, OLD) == expected
 
 
-@pytest.mark.parametrize(
-    ("selector", "labels", "nearly"),
-    [
-        (by(team="shop"), {"team": "shpo"}, True),
-        (by(team="shop"), {"taem": "Shop", "x": "y"}, True),
-        (by(team="shop"), {"team": "pay"}, False),
-        (by(team="shop"), {"area": "shop"}, False),
-        (by(team="shop"), {"team": "shop"}, False),
-        (by(team="shop", tier="front"), {"team": "shpo"}, False),
-        (by(team="shop", tier="front"), {"team": "shpo", "tier": "front"}, True),
-        (by(kind="Secret", team="shop"), {"team": "shop"}, False),
-        (by("cart"), {"team": "shop"}, False),
-        (expressing("shop"), {"team": "shpo"}, False),
-    ],
-)
-def test_which_labels_are_nearly_those_of_a_selector(
-    selector: ResourceSelector, labels: dict[str, str], nearly: bool
-) -> None:
-    assert is_nearly_labelled(selector, config_map("cart", **labels)) == nearly
+def test_what_an_object_nearly_has_the_labels_of() -> None:
+    """Of whatever placement that looks where it is, but not of what placed it by its labels before."""
+    old, new = by(team="shop"), by(team="pay")
+    record = having(SHOP, by("old"), old, new, by(team="x"), by())
+    found = gains(record, written=(CART, TEAM, config_map("till", team="pay")))
+    then = config_map("cart")
 
+    def near(of: tuple[ResourceSelector, ...] = (), then: Manifest = then, **labels: str) -> Gain | None:
+        return found.nearly_labelled(then, config_map("cart", **labels), of)
 
-def test_what_is_selected_by_labels_since_a_commit() -> None:
-    record = having(SHOP, by("old"), by(team="shop"), by("basket"), by(team="x"), by())
-    found = gains(record)
-    assert (found.by_labels, found.empty) == ([Gain(record.placement, 1)], {SHOP: [Gain(record.placement, 3)]})
+    assert near(team="shpo") == Gain(record.placement, 1)
+    assert near(team="pya") == Gain(record.placement, 2)
+    assert near((old,), team="shpo") == Gain(record.placement, 1)
+    assert near((old,), config_map("cart", team="shop"), team="shpo") is None
+    assert near(team="till") is near(team="shop") is None
+    assert found.empty == {SHOP: [Gain(record.placement, 3)]} and near(team="X") is None
+    at_home = gains(having(PlacementKey("pay", "shop"), by(team="pay")), having(INNER, by(team="shop")))
+    wrong = config_map("cart", team="shpo"), config_map("cart", "pay", team="shpo")
+    assert [at_home.nearly_labelled(then, one, ()) is not None for one in wrong] == [True, False]
 
 
 def test_what_a_placement_that_leaves_selected_is_new_where_it_is_written_again() -> None:
     record = having(SHOP, by("old"), by(team="shop"))
     assert gains(record, before=fleet(record)).empty == {}
     found = gains(record, before=fleet(having(SHOP, *record.placement.selectors, deleting=NOW)))
-    assert (found.by_labels, found.empty) == ([Gain(record.placement, 1)], {SHOP: [Gain(record.placement, 0)]})
+    assert found.empty == {SHOP: [Gain(record.placement, 0)]}
 
 
 def test_its_place_is_that_of_the_commit() -> None:

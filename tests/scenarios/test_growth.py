@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.holds import HoldRule
+from gitfleet.api.labels import LabelSelector
+from gitfleet.api.objects import Manifest
+from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector
 from gitfleet.desired.gates import gate_slips
 from gitfleet.desired.readings import read_file
 from gitfleet.desired.recovery import Recovery
-from gitfleet.model.state import FleetState
+from gitfleet.model.desired import Desired
+from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.successors import Successors
+from gitfleet.removals import JudgeRequest, going, judge
 from gitfleet.rollout import awaiting_successors
 from gitfleet.views import Recorded, recorded_plan
 from tests import builders
 from tests.desired.commits import request_of
+from tests.removals.fleets import config_map, fleet, none_overridden, placed
 from tests.scenarios.staged_world import EXTERNAL, members, one_stage, run, run_named
 from tests.scenarios.world import World
 
 Work = Callable[[], object]
+_LETTERS = str.maketrans("0123456789", "abcdefghij")
 
 
 def calls(work: Work) -> int:
@@ -97,7 +104,30 @@ def frozen(size: int) -> Work:
     return lambda: gate_slips([edited, *others], recovery, FleetState(), request.contents)
 
 
-@pytest.mark.parametrize("work", [handed_over, explained, frozen])
+def relabelled(size: int) -> Work:
+    """A commit by which each of many objects loses its selector and nearly gets the label of another placement."""
+    words = ["".join(letter * 2 for letter in f"{n:03}".translate(_LETTERS)) for n in range(10 * size)]
+
+    def by(value: str) -> ResourceSelector:
+        return ResourceSelector(group="", version="v1", kind="ConfigMap", label_selector=LabelSelector({"team": value}))
+
+    def selecting(name: str, *selectors: ResourceSelector, has: Iterable[Manifest] = ()) -> PlacementRecord:
+        record = placed(PlacementKey("", name), ["c1"], *has)
+        return replace(record, placement=replace(record.placement, selectors=selectors))
+
+    teams = [selecting(word, by(word), has=[config_map(word, team=word)]) for word in words]
+    before = fleet(selecting("web", by("web"), has=[config_map(f"{word}-x", team="web") for word in words]), *teams)
+    after = replace(before, placements={record.placement.key: record for record in (selecting("web"), *teams)})
+    there = [config_map(word, team=word) for word in words]
+    written = [*there, *(config_map(f"{word}-x", team=f"{word}x") for word in words)]
+    desired, new = Desired(commit="d", payload=tuple(written)), going(before, after)
+    request = JudgeRequest(desired=desired, before=before, after=after, new=new, overridden=none_overridden)
+    typos = [one for held in judge(request) for one in held.reasons if one.rule is HoldRule.LIKELY_TYPO]
+    assert len(new) == 10 * size and typos
+    return lambda: judge(request)
+
+
+@pytest.mark.parametrize("work", [handed_over, explained, frozen, relabelled])
 def test_four_times_as_much_costs_four_times_as_much(
     work: Callable[[int], Work], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -162,6 +162,95 @@ MISSPELT: dict[str, tuple[Texts, Texts, HoldRule, str]] = {
 }  # fmt: skip
 
 
+def wanting(**labels: str | list[str]) -> dict[str, Any]:
+    """Namespaces by labels: a list is one of these values, an empty one any."""
+    plain = {key: value for key, value in labels.items() if isinstance(value, str)}
+    expressions = [
+        {"key": key, "operator": "In", "values": value} if value else {"key": key, "operator": "Exists"}
+        for key, value in labels.items()
+        if not isinstance(value, str)
+    ]
+    selector = {"matchLabels": plain, "matchExpressions": expressions}
+    return {"group": "", "version": "v1", "kind": "Namespace", "labelSelector": selector}
+
+
+def with_labels(name: str, **labels: str) -> Texts:
+    return files(builders.namespace(name, labels=labels))
+
+
+TEAM, FRONT = {"team": "shop"}, {"team": "shop", "tier": "front"}
+BY_LABELS: dict[str, tuple[dict[str, Any], dict[str, str], dict[str, Any], dict[str, str], dict[str, str]]] = {
+    "value": (by_label("shop"), TEAM, by_label("shop"), {"team": "shpo"}, TEAM),
+    "key": (by_label("shop"), TEAM, by_label("shop"), {"taem": "shop"}, TEAM),
+    "case": (by_label("shop"), TEAM, by_label("shop"), {"team": "Shop"}, TEAM),
+    "one of two": (wanting(**FRONT), FRONT, wanting(**FRONT), {"team": "shpo", "tier": "front"}, FRONT),
+    "one of two is missing": (wanting(**FRONT), FRONT, wanting(**FRONT), {"team": "shop"}, FRONT),
+    "In": (wanting(team=["shop"]), TEAM, wanting(team=["shop"]), {"team": "shpo"}, TEAM),
+    "In, by its key": (wanting(team=["shop"]), TEAM, wanting(team=["shop"]), {"taem": "shop"}, TEAM),
+    "In gets one": (wanting(team=["shop"]), TEAM, wanting(team=["shop", "pay"]), {"team": "pya"}, {"team": "pay"}),
+    "Exists": (wanting(shop=[]), {"shop": "1"}, wanting(shop=[]), {"shpo": "1"}, {"shop": "2"}),
+    "In, new": (named("stock"), TEAM, wanting(team=["shop"]), {"team": "shpo"}, TEAM),
+    "In, by its key, new": (named("stock"), TEAM, wanting(team=["shop"]), {"taem": "shop"}, TEAM),
+    "one of two is missing, new": (named("stock"), FRONT, wanting(**FRONT), {"team": "shop"}, FRONT),
+}  # fmt: skip
+"""What shop selects before and after a commit, with the labels of stock, and those that checkout gets, and should."""
+WEB: dict[str, tuple[Texts, Texts]] = {
+    "by name": (file("web", "cart", "checkout"), KEPT),
+    "by label": ({**file("web", "cart", by_label("web")), **labelled("web")}, KEPT),
+    "as a whole": ({**file("web", "checkout"), **file("rest", "cart")}, GONE),
+}
+
+
+@pytest.mark.parametrize("case", BY_LABELS)
+def test_a_label_that_is_misspelt_for_what_another_placement_selects_takes_nothing_away(case: str) -> None:
+    before, labels, after, wrong, right = BY_LABELS[case]
+    moves_by_label(WEB["by name"], (before, labels, after, wrong, right))
+
+
+@pytest.mark.parametrize("how", ["by label", "as a whole"])
+def test_a_label_is_misspelt_as_its_object_moves_otherwise(how: str) -> None:
+    moves_by_label(WEB[how], BY_LABELS["value"])
+
+
+def moves_by_label(
+    web: tuple[Texts, Texts],
+    case: tuple[dict[str, Any], dict[str, str], dict[str, Any], dict[str, str], dict[str, str]],
+) -> None:
+    """Checkout moves to shop with a slip, and then as it was meant."""
+    before, labels, after, wrong, right = case
+    world = begun()
+    world.write({**web[0], **file("shop", before), **with_labels("stock", **labels)})
+    world.settle()
+    assert placed(world) == dict.fromkeys(CLUSTERS, THERE)
+    stays(world, {**web[1], **file("shop", after), **with_labels("checkout", **wrong)})
+    says = f"shop selects Namespace by labels (placements/shop.yaml:10), {NEARLY}"
+    assert [one for one in reasons(world) if one[0] is HoldRule.LIKELY_TYPO and says in one[1]], reasons(world)
+    stays(world, with_labels("checkout", **right))
+    assert (world.state().holds, world.state().faults) == ({}, ())
+    assert placed(world) == dict.fromkeys(CLUSTERS, THERE)
+
+
+OTHER: dict[str, dict[str, str]] = {
+    "no label": {},
+    "another value": {"team": "pay"},
+    "another key": {"area": "shop"},
+    "a version": {"team": "shop-2"},
+    "a real team": {"team": "ship"},
+}
+
+
+@pytest.mark.parametrize("case", OTHER)
+def test_what_goes_with_other_labels_is_not_held(case: str) -> None:
+    world = begun()
+    world.write({**file("shop", by_label("shop")), **labelled("shop", "stock"), **file("ship", by_label("ship"))})
+    world.settle()
+    assert placed(world) == dict.fromkeys(CLUSTERS, THERE)
+    world.write({**file("web", "cart"), **with_labels("checkout", **OTHER[case])})
+    world.settle()
+    left = THERE if OTHER[case] == {"team": "ship"} else THERE - {"checkout"}
+    assert (world.state().holds, placed(world)) == ({}, dict.fromkeys(CLUSTERS, left))
+
+
 @pytest.mark.parametrize("case", MISSPELT)
 def test_a_selector_that_moves_and_is_misspelt_takes_nothing_away(case: str) -> None:
     commit, correction, rule, says = MISSPELT[case]
