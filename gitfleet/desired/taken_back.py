@@ -5,11 +5,11 @@ Source: invariant 2 (a fault takes nothing away from a cluster).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gitfleet.api.objects import Identity, ObjectKey
-from gitfleet.api.placements import PLACEMENT_GROUP, Placement, PlacementKey
+from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector
 from gitfleet.desired.paths import area_of, is_payload_path
 from gitfleet.desired.readings import ReadObject
 from gitfleet.desired.recovery import is_within
@@ -24,18 +24,24 @@ from gitfleet.model.successors import Successors
 def misread_placements(
     errors: Replacements, chosen: Mapping[Identity, ReadObject], kept: Mapping[Identity, Collection[str]]
 ) -> dict[PlacementKey, Misread]:
-    """The placements with an error, and those that still have on clusters what they are to lose and what stands in a
-    file with an error, where their selectors may name it: each with these objects."""
+    """The placements with an error, and those that may select what others (or they themselves) still have on clusters,
+    are to lose, and what stands in a file with an error: each with these objects."""
     misread, accepted = errors.misread(chosen, kept), errors.request.accepted
     doubts = _Doubts.of(errors)
-    for key, record in accepted.placements.items() if doubts.refused or doubts.texts else ():
-        item = chosen.get((PLACEMENT_GROUP, key.kind, key.namespace, key.name))
-        if item is None or not isinstance(item.value, Placement) or _has_newest(record):
-            continue
-        lost = _lost(record, accepted, bool(doubts.envelopes))
-        if found := {one: path for one, at in lost.items() if (path := doubts.about(one, at, item.value))}:
-            known = misread.get(key, Misread(min(found.values()), Placement(key=key, selectors=())))
-            misread[key] = replace(known, objects=frozenset(found))
+    if not (doubts.refused or doubts.texts):
+        return misread
+    stay = {one.value.key: one.value for one in chosen.values() if isinstance(one.value, Placement)}
+    takers, found = _Takers.of(stay.values()), dict[PlacementKey, dict[Identity, str]]()
+    for key, record in accepted.placements.items():
+        lost = _lost(record, accepted, key in stay, bool(doubts.envelopes))
+        for one, at in lost.items():
+            if key in stay and (path := doubts.about(one, at, stay[key])):
+                found.setdefault(key, {})[one] = path
+            for other, path in doubts.taken(one, at, takers):
+                found.setdefault(other, {})[one] = path
+    for key, objects in found.items():
+        known = misread.get(key, Misread(min(objects.values()), Placement(key=key, selectors=())))
+        misread[key] = replace(known, objects=frozenset(objects))
     return misread
 
 
@@ -46,18 +52,21 @@ def _has_newest(record: PlacementRecord) -> bool:
     return has or record.pinned is not None
 
 
-def _lost(record: PlacementRecord, accepted: FleetState, in_envelopes: bool) -> dict[Identity, str]:
-    """What a placement has on clusters and its newest content has not, each with its file where a snapshot says it; of
-    what envelopes carried none does."""
+def _lost(record: PlacementRecord, accepted: FleetState, stays: bool, in_envelopes: bool) -> dict[Identity, str]:
+    """What a placement has on clusters and is to lose: all of one that leaves, else what its newest content has not.
+    Each with its file where a snapshot says it; of what envelopes carried none does."""
+    leaves = record.placement.deleting is not None and not stays
+    if not leaves and (not stays or _has_newest(record)):
+        return {}
     latest, clusters = record.latest_resources, [binding.cluster for binding in record.bindings]
     owned = [accepted.inventory.get(cluster, {}) for cluster in clusters]
     paths: dict[ObjectKey, str] = {one.key: "" for binding in record.bindings for one in binding.kept}
     if in_envelopes:
         key = record.placement.key
         paths |= {one: "" for inventory in owned for one, entry in inventory.items() if entry.placement == key}
-    older = (one for one in record.resource_snapshots if one is not latest)
+    older = (one for one in record.resource_snapshots if leaves or one is not latest)
     paths |= {document.key: document.path for one in older for document in one.documents}
-    has = Successors({}).content(record.placement.key, latest)
+    has = Successors({}).content(record.placement.key, latest) if not leaves else ()
     return {
         one.identity: path
         for one, path in paths.items()
@@ -85,24 +94,70 @@ class _Doubts:
     def about(self, identity: Identity, path: str, placement: Placement) -> str:
         """The file that may have an object, which stood at a path, or its Namespace; "" where none has, or no selector
         may name either."""
-        namespace = ("", "Namespace", "", identity[2])
-        roots = (identity, namespace) if identity[2] else (identity,)
+        roots = _roots(identity)
         if not path:
             found = next((at for at, text in self.envelopes.items() if _names(text, identity)), "")
             if found:
                 return found
         if not any(_may_select(placement, root) for root in roots):
             return ""
-        return next((at for root in roots for at in self._files(root, path)), "")
+        return next((at for root in roots for at, _ in self._files(root, path)), "")
 
-    def _files(self, identity: Identity, path: str) -> Iterator[str]:
+    def taken(self, identity: Identity, path: str, takers: _Takers) -> Iterator[tuple[PlacementKey, str]]:
+        """The placements that select an object, which stood at a path, or its Namespace, by what a file with an error
+        says of it, and these files."""
+        for root in _roots(identity):
+            for at, text in self._files(root, path):
+                yield from ((key, at) for key in takers.of_object(root, text))
+
+    def _files(self, identity: Identity, path: str) -> Iterator[tuple[str, str]]:
+        """The files with an error that may have an object, and their texts."""
         _, kind, *names = identity
         for one in self.refused:
             if [*one.identity[2:]] == names and is_near(one.identity[1], kind):
-                yield one.origin.path
+                yield one.origin.path, str(one.value)
         for at, text in self.texts.items():
             if is_within(path, area_of(at)) or _names(text, identity):
-                yield at
+                yield at, text
+
+
+@dataclass(frozen=True, slots=True)
+class _Takers:
+    """The selectors of the placements that stay, by the group, kind and name that they are for, None for any."""
+
+    selectors: Mapping[tuple[str, str, str | None], Sequence[tuple[PlacementKey, ResourceSelector]]]
+
+    @classmethod
+    def of(cls, placements: Iterable[Placement]) -> _Takers:
+        """Those of these placements."""
+        found: dict[tuple[str, str, str | None], list[tuple[PlacementKey, ResourceSelector]]] = {}
+        for placement in placements:
+            for one in placement.selectors:
+                found.setdefault((one.group, one.kind, one.name), []).append((placement.key, one))
+        return cls(found)
+
+    def of_object(self, identity: Identity, text: str) -> Iterator[PlacementKey]:
+        """The placements that select an object by its name, or by labels all of which stand in its text."""
+        group, kind, namespace, name = identity
+        for by in (name, None):
+            for key, selector in self.selectors.get((group, kind, by), ()):
+                if key.namespace in ("", namespace) and _has_labels(text, selector):
+                    yield key
+
+
+def _has_labels(text: str, selector: ResourceSelector) -> bool:
+    """Whether a text has every label that a selector asks for; with any file that is too large to read, it may."""
+    by = selector.label_selector
+    if by is None or not text:
+        return True
+    wanted: list[tuple[str, tuple[str, ...]]] = [(key, (value,)) for key, value in by.match_labels.items()]
+    wanted += [(one.key, one.values) for one in by.match_expressions if one.operator in ("In", "Exists")]
+    return all(key in text and (not values or any(one in text for one in values)) for key, values in wanted)
+
+
+def _roots(identity: Identity) -> tuple[Identity, ...]:
+    """An object, and its Namespace."""
+    return (identity, ("", "Namespace", "", identity[2])) if identity[2] else (identity,)
 
 
 def _names(text: str, identity: Identity) -> bool:
