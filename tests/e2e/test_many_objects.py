@@ -15,7 +15,7 @@ from tests.e2e.manifests import PLACEMENT, config_map, member, namespace_file, t
 from tests.e2e.members import Member, Members
 from tests.e2e.programs import Program, eventually
 from tests.e2e.repos import ConfigRepo
-from tests.e2e.test_refused_objects import NAMES, condition, failed, placement, shown, two_members
+from tests.e2e.test_refused_objects import CONTROLLERS, NAMES, condition, failed, placement, shown, two_members
 from tests.realparts.control_plane import ControlPlanes
 
 pytestmark = pytest.mark.real
@@ -87,6 +87,7 @@ def test_a_thousand_objects_while_an_api_server_goes_away(
             assert "the API server of harmed did not answer: connection refused" in line and "more)" in line
         finally:
             lost.server.restart()
+            lost.server.start_controller_manager(CONTROLLERS)
         before = versions(lost, namespace)
         assert 0 < len(before) < COUNT, "it went away in the middle"
         eventually(lambda: len(versions(lost, namespace)) == COUNT, lambda: running.talk)

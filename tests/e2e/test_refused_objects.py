@@ -26,6 +26,7 @@ from tests.realparts.control_plane import ControlPlanes
 
 pytestmark = pytest.mark.real
 NAMES = ("harmed", "sound")
+CONTROLLERS = ("namespace-controller", "garbage-collector-controller")
 Files = dict[str, str | None]
 Cure = Callable[[], object]
 
@@ -35,7 +36,7 @@ def two_members(control_planes: ControlPlanes) -> Iterator[Members]:
     """Two clusters that finish deletions."""
     servers = control_planes.start_many(NAMES)
     for server in servers:
-        server.start_controller_manager(("namespace-controller", "garbage-collector-controller"))
+        server.start_controller_manager(CONTROLLERS)
     found = Members(servers)
     yield found
     for one in found.all:
