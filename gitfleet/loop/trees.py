@@ -19,6 +19,7 @@ from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.formats.yaml_reader import ParsedFile, decode_parsed, encode_parsed
 from gitfleet.loop.builds import Builds
 from gitfleet.loop.encrypted import EncryptedSecrets
+from gitfleet.loop.taken_back import taken_back
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
@@ -121,7 +122,7 @@ class DesiredTrees:
                 simulated=self._clusters.simulated,
             )
         )
-        wanted = self._clusters.what_if.applied_to(wanted)
+        wanted = replace(self._clusters.what_if.applied_to(wanted), taken_back=taken_back(self._repo, commit, state))
         self._latest = {key: known for key, known in self._latest.items() if key.commit == commit}
         if self._builds is None or not self._builds.unfinished:
             self._latest[read] = wanted

@@ -114,6 +114,9 @@ class Desired:
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
     """The files and folders that kustomize's outputs were made of, by the folder whose objects they are."""
 
+    taken_back: frozenset[str] = field(default=frozenset(), compare=False)
+    """The commits that this one takes back: all that they changed is as it was, and it changes nothing else."""
+
     clusters = _Listed[str, MemberCluster]("clusters")
     """Member clusters by name."""
     placements = _Listed[PlacementKey, Placement]("placements")

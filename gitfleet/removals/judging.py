@@ -22,6 +22,7 @@ from gitfleet.removals.suspicions import Suspicions
 from gitfleet.removals.takers import Takers
 from gitfleet.removals.unanswered import held_before
 from gitfleet.removals.unclear import changed_meanwhile, unclear
+from gitfleet.removals.unfinished import Brought
 
 MOST_REASONS: Final = 20
 """So many reasons of one hold are kept."""
@@ -60,24 +61,24 @@ class HeldBack:
 def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
     """The removals that are held, each once: findings that share a removal wait together. What takes nothing from any
     cluster is let through, unless it is one of too many clusters."""
-    losses = Losses.between(request.before, request.after, Kept.of(request.held), request.overridden, request.failures)
+    losses = Losses.between(request.before, request.after, Kept.of(request.held), request.overridden)
     causes = Causes.between(request.before, request.after, request.desired)
     late = (one for one in request.waiting if _is_new(one, causes, request))
     new = {one: losses.of(one) for one in (*request.new, *late) if not _is_replaced(one, causes, losses)}
-    asked = Asked(
-        new=new,
-        held={removal: losses.of(removal) for removal in request.held},
-    )
+    held = {one: losses.of(one) for one in request.held}
+    brought = Brought.between(request.before, request.after, losses.kept, (*new, *held), request.failures)
+    new = brought.without(new, request.desired.taken_back)
+    asked = Asked(new=brought.without(new), held=brought.without(held))
     shares = shares_exceeded(asked, request.before, losses.placed, request.desired.config.mass_delete)
     approved = (removal.id for hold in request.holds if hold.answer is Status.TRUE for removal in hold.removals)
     takers = Takers(request.before, request.after, losses, frozenset(approved))
     gains = Gains(causes, losses)
-    suspicions = Suspicions(request.desired, request.before, request.after, asked.new, causes, losses, takers, gains)
+    suspicions = Suspicions(request.desired, request.before, request.after, new, causes, losses, takers, gains)
     handed = (one for one in request.handed if losses.has(one))
     gates = request.gates.lost(request.before, request.after, (*request.new, *handed), losses)
-    found = [*shares, *suspicions.found(), *gates, *held_before(request.holds, asked.new, takers, losses)]
+    found = [*shares, *suspicions.found(), *gates, *held_before(request.holds, new, takers, losses)]
     known = {removal.id for finding in found for removal in finding.removals}
-    rest = [removal for removal, cells in asked.new.items() if cells and removal.id not in known]
+    rest = [removal for removal, cells in new.items() if cells and removal.id not in known]
     rest = [one for one in rest if one.kind is not RemovalKind.STRATEGY]
     found += unclear(request.desired.unclear, rest, _known(request))
     found += changed_meanwhile(request.ended, rest, request.before.observed_commit)

@@ -11,10 +11,9 @@ from gitfleet.api.holds import OF_GATES, ClusterCount, Removal, RemovalKind
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.state import FleetState, PlacementRecord, changed
+from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.successors import Successors, is_held_for
 from gitfleet.removals.kept import Kept
-from gitfleet.removals.unfinished import brought_unfinished
 
 Cell = tuple[str, Identity]
 """One placed object: its cluster, and its group, kind, namespace and name."""
@@ -90,8 +89,8 @@ class Losses:
     """What removals take from clusters.
 
     An object that another placement wants on the same cluster is not lost, unless overrides delete it there
-    (`overridden` says which), nor is one that an unfinished rollout brought and that is taken back. Nothing is where a
-    deleteStrategy or the cluster's deleteOptions say that objects stay (Abandon), nor what is protected.
+    (`overridden` says which). Nothing is where a deleteStrategy or the cluster's deleteOptions say that objects stay
+    (Abandon), nor what is protected.
     """
 
     before: FleetState
@@ -100,36 +99,13 @@ class Losses:
     placed: Placed
     overridden: Overridden
     _successors: Successors
-    _brought: dict[PlacementKey, dict[str, frozenset[Identity]]]
 
     @classmethod
-    def between(
-        cls,
-        before: FleetState,
-        after: FleetState,
-        kept: Kept,
-        overridden: Overridden,
-        failures: Failures | None = None,
-    ) -> Losses:
+    def between(cls, before: FleetState, after: FleetState, kept: Kept, overridden: Overridden) -> Losses:
         """The losses of a decision; what `after` has only because it is `kept` is wanted by nobody, nor is what a file
-        with an error may select: once that is corrected, nobody would judge it any more. Of a placement that
-        cannot be read nothing is taken for what an unfinished rollout brought, and that is noted in `failures`."""
-        moved = {key for key, *_ in changed(before.placements, after.placements)}
-        contained = failures if failures is not None else Failures()
-        brought = {
-            key: contained.contain(
-                Subject.of_placement(key),
-                {},
-                brought_unfinished,
-                before,
-                after,
-                key,
-                kept.objects.get(key, frozenset()),
-            )
-            for key in sorted(moved.union(kept.objects))
-        }
+        with an error may select: once that is corrected, nobody would judge it any more."""
         wanting = Successors.of(replace(after, misread={}))
-        return cls(before, after, kept, Placed.of(before), overridden, wanting, brought)
+        return cls(before, after, kept, Placed.of(before), overridden, wanting)
 
     def of(self, removal: Removal) -> frozenset[Cell]:
         """The placed objects that one removal takes away."""
@@ -218,11 +194,8 @@ class Losses:
         stays = record.placement.strategy.delete_propagation_policy.keeps_objects
         if stays and removal.kind not in (RemovalKind.OBJECT, RemovalKind.OVERRIDDEN):
             return
-        brought = self._brought.get(key, {}) if removal.kind is RemovalKind.OBJECT else {}
         mine = self.placed.by_placement.get(key, set())
-        for cell in self._named(removal, key, mine):
-            if cell in mine and cell[1] not in brought.get(cell[0], ()):
-                yield cell
+        yield from (cell for cell in self._named(removal, key, mine) if cell in mine)
 
     def _awaited(self, removal: Removal, record: PlacementRecord) -> Iterator[Cell]:
         """What others keep until the placement of a removal has it: nobody would keep it any more."""

@@ -114,7 +114,7 @@ def test_where_nothing_is_placed_nothing_goes() -> None:
     assert counts(now(hold("h", removals, "why"), before)) == {"c1": (0, 0)}
 
 
-def test_what_an_unfinished_rollout_brought_counts_unless_all_that_was_before_stays() -> None:
+def test_what_an_unfinished_rollout_brought_where_all_that_was_before_stays() -> None:
     """c1 has the newest snapshot, with b; the others still wait for it."""
     record = placed(WEB, CLUSTERS, A, B)
     (newest,) = record.resource_snapshots
@@ -129,20 +129,16 @@ def test_what_an_unfinished_rollout_brought_counts_unless_all_that_was_before_st
         name: owned if name == "c1" else {A.key: owned[A.key]} for name, owned in fleet(record).inventory.items()
     }
     before = replace(fleet(record), inventory=inventory)
-    assert now(hold("h", [of_object(B)], "why"), before).objects == 0
-    with_its_cluster = hold("h", [of_object(B), of_binding("c1")], "why")
-    assert counts(now(with_its_cluster, before)) == {"c1": (2, 0)}, "of the cluster all goes"
+    assert now(hold("h", [of_object(B)], "why"), before).objects == 1, "that it goes is counted, if it is held"
     back = with_web(before, replace(record, resource_snapshots=(older, replace(older, index=2))))
-    assert brought_unfinished(before, back, WEB, frozenset()) == {"c1": frozenset({B.key.identity})}
-    assert brought_unfinished(before, before, WEB, frozenset({B.key.identity})) == {"c1": frozenset({B.key.identity})}
+    assert brought_unfinished(before, back, WEB, frozenset()) == {("c1", B.key.identity): "c0"}
+    assert brought_unfinished(before, before, WEB, frozenset({B.key.identity})) == {("c1", B.key.identity): "c0"}
     unpicked = (record.bindings[0], *(replace(b, state=BindingState.UNSCHEDULED) for b in others))
     assert brought_unfinished(with_web(before, replace(record, bindings=unpicked)), back, WEB, frozenset()) == {}
     silent = {name: builders.cluster(name, healthy="Unknown") for name in before.clusters}
     assert brought_unfinished(replace(before, clusters=silent), back, WEB, frozenset()) == {}
     one = {**silent, "c3": before.clusters["c3"]}
-    assert brought_unfinished(replace(before, clusters=one), back, WEB, frozenset()) == {
-        "c1": frozenset({B.key.identity})
-    }
+    assert brought_unfinished(replace(before, clusters=one), back, WEB, frozenset()) == {("c1", B.key.identity): "c0"}
     assert counts(now(hold("h", [of_object(A), of_object(B)], "why"), before)) == {
         "c1": (2, 0),
         "c2": (1, 0),

@@ -320,7 +320,9 @@ def test_an_object_whose_removal_cannot_be_judged_stays_and_the_others_are_done(
 def test_a_placement_whose_unfinished_rollout_cannot_be_read_ends_no_removal_beside_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    poison = poisoned(monkeypatch, "gitfleet.removals.placed", "brought_unfinished", lambda *args: args[2].name == BAD)
+    poison = poisoned(
+        monkeypatch, "gitfleet.removals.unfinished", "brought_unfinished", lambda *args: args[2].name == BAD
+    )
     run, retired = Run(), [builders.config_map(name, "retired", {"k": "1"}) for name in (GOOD, BAD)]
     run.world.commit(*fleet("app:1"), *retired)
     run.world.settle()
