@@ -199,8 +199,9 @@ class Driver:
     ) -> ReconcileResult:
         """`failures` are what could not be settled."""
         failed = Failures((*decision.failures, *failures, *report.failures))
+        result = result_of(decision, outcomes, report, failed, changed=changed, again_at=self._repeats.next_at)
         self._report(failed.found)
-        return result_of(decision, outcomes, report, failed, changed=changed, again_at=self._repeats.next_at)
+        return result
 
     def gather(self, heads: Mapping[str, str], now: datetime) -> Inputs:
         """The desired tree, the state tree and the clusters' observations at this moment."""
