@@ -138,3 +138,43 @@ def test_a_placement_that_leaves_sets_nothing_back(first: int, second: int) -> N
     reconcile(30)
     for seen in images.values():
         assert seen == sorted(seen, key=lambda image: image == "nginx:2") and seen[-1] == "nginx:2"
+
+
+@pytest.mark.parametrize("passes", [1, 2])
+@pytest.mark.parametrize("names", [("alpha", "bravo", "kilo"), ("kilo", "alpha", "bravo")])
+def test_three_that_pass_on_what_they_are_about_to_get_end(names: tuple[str, str, str], passes: int) -> None:
+    """grey goes from the first to the third; under way it goes on to the second, whose green goes to the third."""
+    world, (first, second, third) = World(rules=(QUICK,)), names
+    apps = [builders.deployment(name, "app") for name in ("grey", "green")]
+    spaces = [of("grey", first), of("green", second)]
+    world.commit(*members("c1", "c2", "c3"), *spaces, *apps, by_label(first), by_label(second))
+    world.settle()
+    with world.nothing_deleted():
+        world.commit(by_label(third), of("grey", third))
+        for _ in range(passes):
+            world.advance(seconds=20)
+            world.reconcile()
+        world.commit(of("grey", second), of("green", third))
+        world.settle()
+    state = world.state()
+    assert_done(world, *names)
+    for owned in state.inventory.values():
+        assert {key.namespace: entry.placement.name for key, entry in owned.items() if key.namespace} == {
+            "grey": second,
+            "green": third,
+        }
+
+
+def test_a_new_placement_changes_what_it_takes_over_on_one_cluster_at_a_time() -> None:
+    """However fast the one that gives it up goes on: nothing is missing for it."""
+    world = World(rules=(QUICK,))
+    world.commit(*members("c1", "c2", "c3"), of("web", "shop"), builders.deployment("web", "app"), by_label("shop"))
+    world.settle()
+    world.commit(of("web", "store"), newer("web"), by_label("store"))
+    busy = set[int]()
+    for _ in range(40):
+        world.reconcile()
+        busy.add(sum(bool(cluster.unavailable()) for cluster in world.fleet.clusters.values()))
+        world.advance(seconds=4)
+    assert busy == {0, 1}
+    assert_done(world, "shop", "store")
