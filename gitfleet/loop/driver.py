@@ -163,9 +163,9 @@ class Driver:
             decision, operations = reconcile.withhold(decision, operations, intent.state, intent.failures)
             pushed = self.clock.monotonic() if head != state_head else None
             self.checkpoint("intent published")
+            self._render(heads, Rendering.of(decision, operations, head))
             self._still_ours(head, operations, pushed)
             self._emit(self._events, inputs.before, decision.after)
-            self._render(heads, Rendering.of(decision, operations, head))
             outcomes = self.perform(decision, operations)
             self.checkpoint("performed")
             self._emit(status.events_of_outcomes, outcomes, decision.after)

@@ -433,3 +433,23 @@ def test_a_head_that_cannot_be_read_is_written_again(
     assert set(files(world)) == set(before)
     assert images(world) == dict.fromkeys(("c1", "c2", "c3"), "web:2")
     assert bad not in {commit.id for commit in commits(world)}
+
+
+def test_who_pushed_for_a_minute_does_not_write_over_what_is_newer() -> None:
+    world = settled("c1")
+    first, second = world.driver, world.start()
+    world.commit(*web("web:2"))
+    pushed: list[str | None] = []  # what the cluster had when the push began
+
+    def slow(step: str) -> None:
+        if step == "rendered" and not pushed:
+            pushed.append(world.image("c1"))
+            world.clock.advance(60)
+            world.commit(*web("web:3"))
+            world.driver = second
+            world.settle()
+            world.driver = first
+
+    first.checkpoint = slow
+    result = first.reconcile()
+    assert (pushed, result.lost_race, world.image("c1")) == (["web:1"], True, "web:3")
