@@ -194,7 +194,7 @@ class StateTrees:
 
     def _with_documents(self, state: FleetState, entries: Mapping[str, TreeEntry]) -> FleetState:
         """The state with the manifests of the snapshots in use; a snapshot whose documents are not all there any more
-        is lost as one whose file is."""
+        is lost as one whose file is; where that is the newest, the one before it is."""
         lost: dict[str, str] = {}
         records = {**state.placements, **state.damage.orphans}
         unbound = _unbound(state, records)
@@ -215,7 +215,8 @@ class StateTrees:
             restored={path: commit for path, commit in state.damage.restored.items() if path not in lost},
             orphans={key: whole[key] for key in state.damage.orphans},
         )
-        return replace(state, placements={key: whole[key] for key in state.placements}, damage=damage)
+        found = replace(state, placements={key: whole[key] for key in state.placements}, damage=damage)
+        return self._with_documents(found, entries) if any(map(_is_unread, whole.values())) else found
 
 
 def _no_plain_file(path: str) -> Failure:
@@ -245,6 +246,11 @@ def _unbound(state: FleetState, records: Mapping[PlacementKey, PlacementRecord])
     bound = {(binding.cluster, key) for key, record in records.items() for binding in record.bindings}
     owners = {(name, entry.placement) for name, owned in state.inventory.items() for entry in owned.values()}
     return frozenset(key for _, key in owners - bound)
+
+
+def _is_unread(record: PlacementRecord) -> bool:
+    latest = record.latest_resources
+    return latest is not None and latest.manifests is None
 
 
 def _linked(

@@ -69,6 +69,13 @@ class PlacementRecord:
         """Whether a Pin keeps it at older content."""
         return self.pinned is not None and self.pinned.status is Status.TRUE
 
+    @property
+    def lost_snapshots(self) -> Sequence[str]:
+        """The names of the resource snapshots that clusters are to have and that were lost: none of those that bindings
+        name is ever dropped (decision D17)."""
+        named = {binding.resource_snapshot for binding in self.bindings if binding.resource_snapshot is not None}
+        return sorted(named - {snapshot.name for snapshot in self.resource_snapshots})
+
     def snapshot_named(self, name: str | None) -> ResourceSnapshot | None:
         """The resource snapshot of a name; None for no name or one that is not kept any more."""
         return next((snapshot for snapshot in reversed(self.resource_snapshots) if snapshot.name == name), None)

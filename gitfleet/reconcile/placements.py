@@ -9,7 +9,7 @@ Whatever these raise for one placement is that one's alone: its record is kept a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -18,6 +18,7 @@ from gitfleet.api.bindings import is_active
 from gitfleet.api.conditions import Condition
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.staged import Eviction
+from gitfleet.errors import GiveUp
 from gitfleet.model.failures import Failures, Subject, attempt
 from gitfleet.model.rolling import Frozen, RolloutPlan
 from gitfleet.model.state import FleetState, MisreadObjects, PlacementRecord, keep
@@ -26,6 +27,7 @@ from gitfleet.reconcile.pins import followed, kept_by, with_pin
 from gitfleet.reconcile.runs import Advanced, advance
 from gitfleet.reconcile.shared import Shared
 from gitfleet.reconcile.unsaid import misread_selections, unsaid_selections
+from gitfleet.state import path_of_snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +230,7 @@ def _schedule(record: PlacementRecord, shared: Shared) -> _Scheduled:
     taken = snapshots.take_snapshots(
         record.placement, shared.payload, record, commit=wanted.commit, now=now, retain=retain
     )
+    _check_held(record, taken, held)
     objects = taken.retained
     record = replace(record, resource_snapshots=taken.resource_snapshots, policy_snapshots=taken.policy_snapshots)
     record = with_pin(record, pin, taken.waiting, now)
@@ -241,6 +244,22 @@ def _schedule(record: PlacementRecord, shared: Shared) -> _Scheduled:
     index = schedule.closed_to_new(shared.index, closed, result.bindings)
     key = schedule.schedule_key(replace(request, bindings=result.bindings), index, profile=profile, digests=digests)
     return _with_kept_bindings(record, _Scheduled(*status.with_schedule(record, result, key, now), objects), shared)
+
+
+def _check_held(record: PlacementRecord, taken: snapshots.SnapshotResult, held: Collection[snapshots.Identity]) -> None:
+    """GiveUp when what a hold keeps stands in no snapshot, and the state branch lost one that clusters have: then the
+    placement stays as it is until a person answers."""
+    lost = record.lost_snapshots if held else ()
+    if not lost:
+        return
+    latest = taken.resource_snapshots[-1] if taken.resource_snapshots else None
+    there = Successors({}).content(record.placement.key, latest)
+    if gone := sorted({*held} - there - taken.retained):
+        path, (_, kind, namespace, name) = path_of_snapshot(record.placement.key, lost[-1]), gone[0]
+        raise GiveUp(
+            f"the state branch lost {path}, which alone had what a hold keeps ({kind} {namespace or '-'}/{name}, say): "
+            "nothing of this placement changes until the hold is answered, or what it keeps is selected again"
+        )
 
 
 def _with_kept_bindings(before: PlacementRecord, scheduled: _Scheduled, shared: Shared) -> _Scheduled:

@@ -37,7 +37,7 @@ from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.state import Damage, FleetState, Inventory, PlacementRecord
 from gitfleet.reconcile.rebinding import KnownOverrides, rebound
 from gitfleet.rollout import staged
-from gitfleet.state import owner_of
+from gitfleet.state import owner_of, path_of_snapshot
 
 _INVENTORY: Final = re.compile(r"inventory/([^/]+)/.*")
 _POLICY: Final = re.compile(r"snapshots/policies/[^/]+/([0-9]{1,9})\.yaml")
@@ -62,7 +62,7 @@ def rebuild(read: FleetState, wanted: Desired, now: datetime) -> FleetState:
     known = replace(known, placements={key: _with_policy(record, read.damage) for key, record in placements.items()})
     recovered = _with_inventory(known, lost)
     known = replace(recovered, placements=_with_bindings(recovered, wanted))
-    notices = (*status.notices_of(read.damage), *released)
+    notices = (*status.notices_of(read.damage), *released, *_lost_snapshots(read))
     rebuilt = _rebuilt(read, known)
     if not (notices or rebuilt or read.damage.any):
         return read
@@ -75,6 +75,12 @@ def rebuild(read: FleetState, wanted: Desired, now: datetime) -> FleetState:
         unfinished=wanted.holds_removals and bool(read.damage.orphans.keys() - placements.keys()),
     )
     return replace(known, damage=damage)
+
+
+def _lost_snapshots(read: FleetState) -> Iterator[Fault]:
+    for key, record in read.placements.items():
+        paths = (path_of_snapshot(key, name) for name in record.lost_snapshots)
+        yield from (status.lost_snapshot(path, key) for path in paths if path not in read.damage.files)
 
 
 def _rebuilt(read: FleetState, known: FleetState) -> frozenset[PlacementKey | NamespacedName | str]:

@@ -70,6 +70,8 @@ def _has_begun(removal: Removal, before: FleetState) -> bool:
     latest, gone = record.latest_resources, removal.object
     if removal.kind is not RemovalKind.OBJECT or gone is None or latest is None:
         return False
+    if record.lost_snapshots:  # the newest content may have had it
+        return False
     return all(one.identity != gone.identity for _, one in content_of(latest))
 
 

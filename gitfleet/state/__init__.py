@@ -17,7 +17,7 @@ from gitfleet.state.file_kinds import ParsedStateFile
 from gitfleet.state.paths import FAULTS as FAULTS_FILE
 from gitfleet.state.paths import FLEET as FLEET_FILE
 from gitfleet.state.paths import README as README_FILE
-from gitfleet.state.paths import document_paths, snapshot_path
+from gitfleet.state.paths import document_paths, path_of_snapshot, snapshot_path
 from gitfleet.state.placement_records import PlacementFile, PolicyFile
 from gitfleet.state.read import (
     CACHED_FORM,
@@ -62,6 +62,7 @@ __all__ = [
     "owner_of",
     "parse_state_file",
     "parse_to_cache",
+    "path_of_snapshot",
     "placement_object",
     "policy_snapshot_object",
     "present",

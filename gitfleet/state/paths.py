@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
-from gitfleet.api.snapshots import DocumentRef, ResourceSnapshot
+from gitfleet.api.snapshots import DocumentRef, ResourceSnapshot, snapshot_index
 from gitfleet.errors import BadInput
 from gitfleet.formats.git_names import is_path
 
@@ -88,14 +88,19 @@ def resources_folder(key: PlacementKey) -> str:
     return f"snapshots/resources/{folder_of(key)}"
 
 
-def resource_snapshot_folder(key: PlacementKey, index: int) -> str:
+def resource_snapshot_folder(key: PlacementKey, index: int | str) -> str:
     """snapshots/resources/<placement>/<index>"""
     return f"{resources_folder(key)}/{index}"
 
 
 def snapshot_path(snapshot: ResourceSnapshot) -> str:
     """snapshots/resources/<placement>/<index>/snapshot.yaml"""
-    return f"{resource_snapshot_folder(snapshot.placement, snapshot.index)}/{SNAPSHOT_FILE}"
+    return path_of_snapshot(snapshot.placement, snapshot.name)
+
+
+def path_of_snapshot(key: PlacementKey, name: str) -> str:
+    """The same of a placement's snapshot of this name, which may be lost."""
+    return f"{resource_snapshot_folder(key, snapshot_index(name) or '')}/{SNAPSHOT_FILE}"
 
 
 def policies_folder(key: PlacementKey) -> str:

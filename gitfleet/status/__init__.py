@@ -9,7 +9,7 @@
     commit_message(events, failures) -> (subject, body)                 the same as sentences
     with_past_times(state, now, memo, failures)             no time of the state lies in the future
     cluster_progress, observed_snapshot, unmet_count, has_overrides      what a placement's conditions are made of
-    notices_of, released_*, standing_notices, waiting_eviction    what could not be used of the state branch
+    notices_of, released_*, lost_snapshot, standing_notices, waiting_eviction    what the state branch lost
     ClusterState, cluster_state, joined_condition, health_condition     what is said of a cluster
     SCHEDULED, one_line(text, limit)                                    the words in which it is said
 
@@ -31,6 +31,7 @@ from gitfleet.status.failures import faults_of, with_failures, with_unsettled
 from gitfleet.status.holds import with_holds
 from gitfleet.status.kept import with_kept
 from gitfleet.status.notices import (
+    lost_snapshot,
     notices_of,
     released_cluster,
     released_placement,
@@ -55,6 +56,7 @@ __all__ = [
     "has_overrides",
     "health_condition",
     "joined_condition",
+    "lost_snapshot",
     "notices_of",
     "object_reference",
     "observed_snapshot",

@@ -39,6 +39,12 @@ def released_cluster(cluster: str, count: int) -> Fault:
     return _warning(f"inventory/{cluster}", f"{_KIND}/{cluster}", sentence)
 
 
+def lost_snapshot(path: str, owner: PlacementKey) -> Fault:
+    """What is said of a snapshot that bindings name and that is gone."""
+    sentence = f"it is gone; what clusters have of {owner} stays until a newer snapshot reaches them"
+    return _warning(path, f"{_KIND}/{path}", sentence)
+
+
 def _stay(count: int, cluster: str) -> str:
     if count == 1:
         return f"1 object stays on cluster {cluster} and is gitfleet's no longer"

@@ -1,11 +1,12 @@
 """A hold whose files were edited or deleted by hand on the state branch is asked for again, and a warning names the
-file: nothing that it kept is deleted."""
+file; where the content that a hold keeps was lost there, the placement stays as it is: nothing kept is deleted."""
 
 from __future__ import annotations
 
 import pytest
 
 from gitfleet.api.holds import HoldRule
+from gitfleet.api.objects import JsonObject
 from tests import builders
 from tests.builders import to_yaml
 from tests.scenarios.staged_world import QUICK, members
@@ -13,7 +14,7 @@ from tests.scenarios.test_garbled_state import garble
 from tests.scenarios.test_gates_and_moves import FEW, ONE
 from tests.scenarios.test_holds import answer, only_hold
 from tests.scenarios.test_slips_under_pins import Files
-from tests.scenarios.world import World
+from tests.scenarios.world import STATE, World
 
 DATA = "resources/web/configmap-data.yaml"
 NEW = "placements/new.yaml"
@@ -74,3 +75,78 @@ def test_a_hold_that_was_edited_or_deleted_is_asked_for_again(edit: str, pinned:
     world.write(answer(only_hold(world)))
     world.settle()
     assert not any(world.live(name, "ConfigMap", "data") for name in FEW) and not world.state().holds
+
+
+NAMES = tuple(f"c{number}" for number in range(1, 7))
+NEWEST = "snapshots/resources/zulu/1"
+
+
+def zulu(*names: str) -> JsonObject:
+    """The placement of these namespaces."""
+    return builders.placement("zulu", selectors=[builders.select_namespace(name) for name in names], strategy=ONE)
+
+
+def mass_deletion() -> World:
+    """A namespace that only the newest snapshot has is on all clusters, and was dropped from the selection."""
+    world = World(rules=(QUICK,))
+    payload = [builders.namespace(name) for name in ("bread", "crane")]
+    payload += [builders.deployment(name, "app") for name in ("bread", "crane")]
+    world.commit(*members(*NAMES), *payload, zulu("bread"))
+    world.settle()
+    world.commit(zulu("bread", "crane"))
+    world.settle()
+    world.commit(zulu("bread"))
+    world.settle()
+    assert HoldRule.MASS_DELETION in {reason.rule for reason in only_hold(world).reasons}
+    return world
+
+
+LOSSES = {
+    "the snapshot's file": (f"{NEWEST}/snapshot.yaml", None),
+    "its folder": (NEWEST, None),
+    "all snapshots": ("snapshots/", None),
+    "garbled file of the snapshot": (f"{NEWEST}/snapshot.yaml", b"x: ["),
+    "garbled copy": (f"{NEWEST}/resources/crane/deployment-app.yaml", b"x: ["),
+    "lost copy": (f"{NEWEST}/resources/crane/deployment-app.yaml", None),
+}
+
+
+def kept(world: World) -> list[str]:
+    """Where the held Deployment is."""
+    return [name for name in NAMES if world.live(name, "Deployment", "app", "crane")]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("answered", [True, False])
+def test_what_a_hold_keeps_stays_where_its_snapshot_is_lost(loss: str, answered: bool) -> None:
+    world = mass_deletion()
+    begin, new = LOSSES[loss]
+    hold = only_hold(world).name
+    with world.nothing_deleted():
+        garble(world, {path: new for path in world.repo.files(STATE) if path.startswith(begin)}, history=False)
+        world.restart()
+        world.settle()
+        assert f"{NEWEST}/snapshot.yaml" in {fault.path for fault in world.state().faults}
+        assert only_hold(world).name == hold
+        world.write({"docs/a.md": "x"})
+        world.settle()
+        world.restart()
+        world.settle()
+        assert only_hold(world).name == hold
+        files = world.repo.files(STATE)
+        world.restart()
+        world.reconcile()
+        assert world.repo.files(STATE) == files
+        if not answered:
+            world.write(answer(only_hold(world), approved=False))
+            world.settle()
+            world.commit(builders.deployment("bread", "web", image="bread:2"), zulu("bread", "crane"))
+            world.settle()
+    if answered:
+        assert kept(world) == list(NAMES)
+        world.write(answer(only_hold(world)))
+        world.settle()
+    else:
+        assert {world.image_in(name, "bread") for name in NAMES} == {"bread:2"}
+    assert kept(world) == ([] if answered else list(NAMES)) and not world.state().holds
+    assert not world.state().damage.any
