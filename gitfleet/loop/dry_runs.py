@@ -7,7 +7,6 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from itertools import islice
 from typing import Final
 
 from gitfleet import reconcile
@@ -73,7 +72,10 @@ class AskedClusters:
         for name, planned in plans.items():
             found = planned.request.compared.questions
             if found and name in clusters and name in seen and seen[name].observed:
-                questions[name] = dict(islice(found.items(), MOST_AT_ONCE))
+                # What was never asked about comes first: objects that change in each pass keep no other one waiting.
+                answered = self._answers.get(name, {})
+                in_turn = sorted(found.items(), key=lambda question: question[0] in answered)
+                questions[name] = dict(in_turn[:MOST_AT_ONCE])
         if not questions:
             return inputs
         return replace(inputs, observations=self.answered(fanout, clusters, questions, seen, inputs.now))

@@ -147,3 +147,25 @@ def test_so_many_at_once_and_the_rest_in_the_next_pass(asked: list[str], monkeyp
     assert counts == [4, 5, 5, 5], "before deciding, and before planning"
     world.settle()
     assert not world.bindings("shop")["c1"].drifted
+
+
+def test_what_changes_in_each_pass_keeps_nothing_else_from_being_asked(
+    asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dry_runs, "MOST_AT_ONCE", 2)
+    world = World()
+    names = [f"web-{number}" for number in range(7)]
+    world.commit(*fleet(), *(builders.deployment("shop", name) for name in names))
+    world.settle()
+
+    def edit(name: str, patch: JsonObject) -> None:
+        world.fleet.cluster("c1").mutate(ObjectKey("apps", "v1", "Deployment", "shop", name), [patch])
+
+    for name in names:
+        for value in (5, 30):
+            edit(name, {"op": "replace", "path": GRACE, "value": value})
+    for number in range(4):
+        for name in names[:5]:
+            edit(name, {"op": "add", "path": "/metadata/annotations", "value": {"kubernetes.io/change": str(number)}})
+        world.driver.reconcile()
+    assert set(names) <= set(asked)

@@ -61,7 +61,8 @@ class KubeClient:
 
     def dry_run(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
         """See ClusterReader."""
-        return DryRunner(self._wire, self._discovery, self._observer, parallel=self._parallel).ask(questions)
+        runner = DryRunner(self._wire, self._discovery, self._observer, parallel=self._parallel, clock=self._clock)
+        return runner.ask(questions)
 
     def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
         """See ClusterWriter."""

@@ -7,6 +7,7 @@ assigned it keeps as it does for any update (a Service's cluster IP).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from gitfleet.adapters.kube.answers import other_object
@@ -22,8 +23,11 @@ from gitfleet.formats.managed_fields import FIELD_MANAGER
 from gitfleet.formats.secret_objects import as_stored, secrets_in
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import DryRun, LiveObject
+from gitfleet.ports.clock import Clock
 
 OF_THE_SERVER: Final = ("managedFields", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink")
+_BEGUN_WITHIN: Final = 5.0
+"""Seconds. With the time that one request may take, that is less than a cluster is waited for."""
 _LONGEST_WHY: Final = 300
 """A server that refuses an immutable field repeats all of it."""
 
@@ -31,18 +35,24 @@ _LONGEST_WHY: Final = 300
 class DryRunner:
     """Asks one API server; nothing is ever written."""
 
-    def __init__(self, wire: Wire, discovery: Discovery, observer: Observer, *, parallel: int) -> None:
+    def __init__(self, wire: Wire, discovery: Discovery, observer: Observer, *, parallel: int, clock: Clock) -> None:
         self._wire = wire
         self._discovery = discovery
         self._observer = observer
         self._parallel = parallel
+        self._clock = clock
 
     def ask(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
-        """See ClusterReader.dry_run."""
-        return run_parallel(self._one, questions, self._parallel)
+        """See ClusterReader.dry_run. What was not begun with in a few seconds is answered by that: whatever waits for
+        an admission webhook here, the cluster is to be free for the next pass."""
+        one = partial(self._one, until=self._clock.monotonic() + _BEGUN_WITHIN)
+        return run_parallel(one, questions, self._parallel)
 
-    def _one(self, question: tuple[Manifest, LiveObject]) -> DryRun:
+    def _one(self, question: tuple[Manifest, LiveObject], until: float) -> DryRun:
         manifest, live = question
+        if self._clock.monotonic() > until:
+            why = f"{self._wire.name} took more than {_BEGUN_WITHIN:g} s for the dry runs before that of {manifest.key}"
+            return DryRun(live.body, None, why)
         found = attempt(Subject.of_object(manifest.key, self._wire.name), self._asked, manifest, live)
         if not isinstance(found, Failure):
             return found

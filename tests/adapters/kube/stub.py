@@ -37,7 +37,7 @@ def serving() -> Iterator[Stub]:
             self.end_headers()
             self.wfile.write(body.encode())
 
-        do_GET = do_PATCH = do_DELETE = result  # noqa: N815 - the names that http.server calls
+        do_GET = do_PATCH = do_PUT = do_DELETE = result  # noqa: N815 - the names that http.server calls
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name in http.server
             pass
