@@ -78,8 +78,9 @@ def plan_fleet(
 
     Where planning fails nothing is done on the cluster. A result in which an object failed is not kept.
     """
-    plans, operations, successors = dict[str, Planned](), list[Operation](), Successors.of(state)
+    plans, operations = dict[str, Planned](), list[Operation]()
     going = frozenset(key for key, record in state.placements.items() if record.placement.deleting is not None)
+    successors = Successors.of(state)
     given_up = successors.given_up(failures)
     for name, observation in sorted(observations.items()):
         owned, placed = state.inventory.get(name, {}), wanted.works.get(name, ())
@@ -94,8 +95,7 @@ def plan_fleet(
             leaving=state.clusters[name].deleting is not None,
             may_leave=bool(successors.holding(name)),
             going=going,
-            outdated=successors.outdated(placed),
-            exhausted=successors.exhausted(placed),
+            outdated=successors.outdated(placed, owned),
             given_up={w.placement: given_up[w.placement] for w in placed if w.placement in given_up},
             held=successors.held_on(name),
             holds={w.placement: hold for w in placed if (hold := successors.hold_of(w.placement))},

@@ -24,7 +24,6 @@ from gitfleet.model.works import Work
 
 _BEFORE_FIRST_APPLY = "before-first-apply"
 """The manager that Kubernetes makes up for fields that were there before the first server-side apply."""
-_GIVEN_UP = ", which gives it up, and is handed over once other clusters are available"
 
 
 def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
@@ -72,11 +71,8 @@ def _of_another(
         why = f"{key} is handed over to {holder.kind} {holder}"
         return left_alone(manifest, work, live, KeepCode.HANDED_OVER, why)
     why = f"{key} belongs to {holder.kind} {holder} on this cluster"
-    if claims.gives_up(holder, key.identity):
-        if work.placement in claims.request.outdated:
-            return left_alone(manifest, work, live, KeepCode.HANDED_OVER, f"{why} until the newest snapshot goes out")
-        going = holder in claims.request.going
-        why += ", which is being removed, and is handed over as that leaves" if going else _GIVEN_UP
+    if holder in claims.request.going:
+        why += ", which is being removed, and is handed over as that leaves"
         return left_alone(manifest, work, live, KeepCode.HANDED_OVER_LATER, why)
     if hold := claims.request.holds.get(holder):
         why += f", whose removal {hold} holds: approve it, or write {holder} back"
@@ -89,12 +85,10 @@ def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryE
     """The object is ours: apply what changed here, or what somebody changed there."""
     key, strategy = manifest.key, work.apply_strategy
     if entry.placement != work.placement:
-        if entry.applied_digest not in (None, manifest.digest) and not claims.may_change(work.placement):
-            late = work.placement in claims.request.outdated
-            until = "the newest snapshot goes out" if late else "other clusters are available"
-            why = f"{key} stays as {entry.placement.kind} {entry.placement} left it until {until}"
-            code = KeepCode.HANDED_OVER if late else KeepCode.HANDED_OVER_LATER
-            return left_alone(manifest, work, live, code, why)
+        older = claims.request.outdated.get(work.placement)
+        if older is not None and entry.placement not in older and entry.applied_digest not in (None, manifest.digest):
+            why = f"{key} stays as {entry.placement.kind} {entry.placement} left it until the newest snapshot goes out"
+            return left_alone(manifest, work, live, KeepCode.HANDED_OVER, why)
         why = f"{key} is handed over by {entry.placement.kind} {entry.placement}"
         return _update(manifest, work, live, claims, why, entry)
     if entry.uid is None or entry.applied_digest is None or entry.shape_digest is None:

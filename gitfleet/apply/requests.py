@@ -32,8 +32,8 @@ class ApplyRequest:
     its deleteOptions; it `may_leave` while a hold waits for the answer to that. `going` are the placements that are
     being removed: what they still have is handed over as they leave. `given_up` are the objects that placements are to
     lose, by their newest content, and `held` those that they have only because the removal is held; `holds` name what
-    keeps a placement whole. `outdated` are those whose work is not their newest content,
-    and `exhausted` those whose budgets have no room for this cluster: they change nothing yet that others have here.
+    keeps a placement whole. `outdated` are those whose work is not their newest content, with those
+    whose content is no newer than it: what any other one changed since is not changed back by it.
     `applied` finds the manifest that was applied last, where it is known.
     """
 
@@ -47,8 +47,7 @@ class ApplyRequest:
     leaving: bool = False
     may_leave: bool = False
     going: Collection[PlacementKey] = frozenset()
-    outdated: Collection[PlacementKey] = frozenset()
-    exhausted: Collection[PlacementKey] = frozenset()
+    outdated: Mapping[PlacementKey, Collection[PlacementKey]] = field(default_factory=dict)
     given_up: Mapping[PlacementKey, Collection[Identity]] = field(default_factory=dict)
     held: Mapping[PlacementKey, Collection[Identity]] = field(default_factory=dict)
     holds: Mapping[PlacementKey, str] = field(default_factory=dict)

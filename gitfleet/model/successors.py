@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
-from gitfleet.api.bindings import Binding, is_active, is_available
+from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import MemberCluster, silent_from
 from gitfleet.api.conditions import ConditionType, Reason, Status, find_condition
 from gitfleet.api.envelopes import carried_identities
@@ -16,9 +17,8 @@ from gitfleet.api.holds import OF_GATES, Hold, HoldRule, Removal, RemovalKind
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.api.snapshots import ResourceSnapshot
-from gitfleet.formats.int_or_percent import scaled
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.state import FleetState, MisreadObjects, PlacementRecord
+from gitfleet.model.state import FleetState, Inventory, MisreadObjects, PlacementRecord
 from gitfleet.model.works import Work
 
 
@@ -38,7 +38,6 @@ class Successors:
     _bindings: dict[PlacementKey, dict[str, Binding]] = field(default_factory=dict)
     _held: dict[PlacementKey, list[tuple[Hold, Removal]]] | None = None
     _elsewhere: dict[tuple[PlacementKey, Identity], bool] = field(default_factory=dict)
-    _beyond: dict[PlacementKey, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, state: FleetState) -> Successors:
@@ -119,32 +118,33 @@ class Successors:
             return frozenset()
         return frozenset().union(*(self.content(key, one) for one in record.resource_snapshots))
 
-    def outdated(self, works: Iterable[Work]) -> frozenset[PlacementKey]:
-        """The placements whose work on a cluster is not their newest content."""
-        return frozenset(work.placement for work in works if self._is_late(work))
-
-    def exhausted(self, works: Iterable[Work]) -> frozenset[PlacementKey]:
-        """The placements to which a cluster is new, and whose budgets other clusters exhaust: they change nothing there
-        that another placement has. An update of a cluster is counted when it begins; new clusters are bound all at
-        once, so that the first by name may change, as many as maxUnavailable leaves (docs/decisions/0028).
-        """
-        return frozenset(work.placement for work in works if work.cluster in self._new_beyond_budget(work.placement))
-
-    def _new_beyond_budget(self, key: PlacementKey) -> Collection[str]:
-        if key not in self._beyond:
-            active = self._active(key)
-            known = [one for one in active.values() if one.applied_snapshot is not None]
-            new = sorted(active.keys() - {one.cluster for one in known} - {*self.left_out})
-            limit = self.records[key].placement.strategy.rolling_update.max_unavailable if new else 0
-            left = scaled(limit, len(active)) - sum(not is_available(one) for one in known)
-            self._beyond[key] = frozenset(new[max(0, left) :])
-        return self._beyond[key]
+    def outdated(self, works: Iterable[Work], owned: Inventory) -> dict[PlacementKey, frozenset[PlacementKey]]:
+        """The placements whose work on a cluster is not their newest content, with those that own something there by
+        content that is not newer than the work's: two that wait for each other's newest content would never end."""
+        return {work.placement: self._no_newer(work, owned) for work in works if self._is_late(work)}
 
     def _is_late(self, work: Work) -> bool:
         """Never that of a placement that is pinned to another snapshot."""
         record = self.records.get(work.placement)
         latest = record.latest_resources if record is not None and record.pinned is None else None
         return latest is not None and latest.name != work.snapshot
+
+    def _no_newer(self, work: Work, owned: Inventory) -> frozenset[PlacementKey]:
+        mine = self._taken_at(work.placement, work.snapshot)
+        if mine is None:
+            return frozenset()
+        found = set[PlacementKey]()
+        for key in {entry.placement for entry in owned.values()} & self.records.keys():
+            bindings = (one for one in self.records[key].bindings if one.cluster == work.cluster)
+            names = [name for one in bindings for name in (one.resource_snapshot, one.applied_snapshot) if name]
+            times = [self._taken_at(key, name) for name in names]
+            if times and all(time is not None and time <= mine for time in times):
+                found.add(key)
+        return frozenset(found)
+
+    def _taken_at(self, key: PlacementKey, name: str) -> datetime | None:
+        snapshot = self.records[key].snapshot_named(name)
+        return snapshot.created if snapshot is not None else None
 
     def binding(self, key: PlacementKey, cluster: str) -> Binding | None:
         """The binding by which a placement wants a cluster."""

@@ -95,13 +95,6 @@ WAITS = left(
     "ConfigMap/ns/cm belongs to ClusterResourcePlacement other on this cluster, which is being removed, and is handed "
     "over as that leaves",
 )
-HAS = "ConfigMap/ns/cm belongs to ClusterResourcePlacement other on this cluster"
-LATER = left(
-    WEB,
-    KeepCode.HANDED_OVER_LATER,
-    f"{HAS}, which gives it up, and is handed over once other clusters are available",
-)
-UNTIL_NEWEST = left(WEB, KeepCode.HANDED_OVER, f"{HAS} until the newest snapshot goes out")
 
 
 @pytest.mark.parametrize(
@@ -115,27 +108,23 @@ UNTIL_NEWEST = left(WEB, KeepCode.HANDED_OVER, f"{HAS} until the newest snapshot
         ({}, {"given_up": {WEB: A_CM}}, AS_IS, GIVES),
         ({}, {"given_up": {OTHER: ANOTHER}}, AS_IS, SELECTED_TWICE),
         ({}, {"given_up": {THIRD: A_CM}}, AS_IS, SELECTED_TWICE),
-        (OLDER, {"given_up": {OTHER: A_CM}}, GIVEN, TAKEN),
-        (OLDER, {"given_up": {OTHER: A_CM}, "exhausted": {WEB}}, CHANGES, LATER),
-        (OLDER, {"given_up": {OTHER: A_CM}, "outdated": {WEB}}, CHANGES, UNTIL_NEWEST),
-        ({}, {"given_up": {OTHER: A_CM}, "exhausted": {WEB}, "outdated": {WEB}}, GIVEN, TAKEN),
+        (OLDER, {"given_up": {OTHER: A_CM}}, CHANGES, SELECTED_TWICE),
         (OLDER, {"held": {OTHER: A_CM}}, GIVEN, TAKEN),
         (OLDER, {"held": {THIRD: A_CM}}, CHANGES, SELECTED_TWICE),
-        (OLDER, {"going": {OTHER}}, GIVEN, TAKEN),
-        (OLDER, {"going": {OTHER}, "exhausted": {WEB}}, CHANGES, WAITS),
+        (OLDER, {"going": {OTHER}}, CHANGES, WAITS),
         ({}, {"holds": {OTHER: "h"}}, AS_IS, refused(", whose removal h holds: approve it, or write other back")),
         ({}, {"holds": {WEB: "h"}}, AS_IS, SELECTED_TWICE),
         (
             {"placement": THIRD},
             {"given_up": {OTHER: A_CM}, "removing": {THIRD: DeletePropagation.DELETE}},
             "ConfigMap/ns/cm is handed over by ClusterResourcePlacement third",
-            LATER,
+            SELECTED_TWICE,
         ),
         (
             None,
             {"given_up": {OTHER: A_CM}},
             "ConfigMap/ns/cm was there before and is taken over",
-            LATER,
+            SELECTED_TWICE,
         ),
     ],
 )
@@ -165,24 +154,21 @@ def test_an_object_is_seen_in_the_version_that_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("digest", "request_", "mine"),
     [
-        ("older", {"outdated": {WEB}}, left(
+        ("older", {"outdated": {WEB: ()}}, left(
             WEB, KeepCode.HANDED_OVER,
             "ConfigMap/ns/cm stays as ClusterResourcePlacement other left it until the newest snapshot goes out",
         )),
-        ("older", {"exhausted": {WEB}}, left(
-            WEB, KeepCode.HANDED_OVER_LATER,
-            "ConfigMap/ns/cm stays as ClusterResourcePlacement other left it until other clusters are available",
-        )),
-        ("older", {"outdated": {OTHER}, "exhausted": {OTHER}}, TAKEN),
+        ("older", {"outdated": {WEB: (OTHER,)}}, TAKEN),
+        ("older", {"outdated": {OTHER: ()}}, TAKEN),
         ("older", {}, TAKEN),
-        (CM.digest, {"outdated": {WEB}, "exhausted": {WEB}}, TAKEN),
-        (None, {"outdated": {WEB}, "exhausted": {WEB}}, TAKEN),
+        (CM.digest, {"outdated": {WEB: ()}}, TAKEN),
+        (None, {"outdated": {WEB: ()}}, TAKEN),
     ],
 )  # fmt: skip
 def test_what_another_placement_changed_is_not_changed_back(
     digest: str | None, request_: dict[str, Any], mine: Operation | str
 ) -> None:
-    """other leaves the cluster; web takes it over, with an older snapshot than its newest or beyond its budget."""
+    """other leaves the cluster; web takes the object over with an older snapshot than its newest."""
     inventory = {CM.key: replace(owned(CM, THERE, OTHER), applied_digest=digest)}
     leaves: dict[str, Any] = {"removing": {OTHER: DeletePropagation.DELETE}, **request_}
     (found,) = plan(work(CM), live={CM.key: THERE}, inventory=inventory, **leaves)

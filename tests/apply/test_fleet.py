@@ -165,7 +165,7 @@ def test_what_is_known_of_placements_goes_into_the_plan_of_a_cluster() -> None:
     theirs = replace(work(placement=shop), snapshot="shop-0-snapshot")
     answer = seen("c1", live={A.key: THERE, B.key: None}, unreadable={B.key: "500"}, namespaces={"ns": "u"})
     removing = {"c1": {shop: DeletePropagation.DELETE}}
-    for mine, outdated in ((work(A), {WEB}), (replace(work(B), snapshot=newest.name), set[PlacementKey]())):
+    for mine, outdated in ((work(A), {WEB: frozenset({WEB})}), (replace(work(B), snapshot=newest.name), {})):
         wanted = Wanted({"c1": (mine, theirs, work(placement=OTHER))}, ignored=LEFT_ALONE)
         _, memo = plan_fleet(state, wanted, {"c1": answer}, removing, {}, Failures())
         assert memo["c1"].request == ApplyRequest(

@@ -402,38 +402,3 @@ def test_a_binding_names_the_snapshots_of_the_new_name(
         bindings=(replace(named(record.bindings[0], becomes), placement=new),),
         schedule_key="",
     )
-
-
-def new_on(record: PlacementRecord, *clusters: str, **changes: Any) -> PlacementRecord:
-    """Nothing of it was applied on these clusters yet."""
-    bindings = (
-        replace(one, applied_snapshot=None, conditions=(), **changes) if one.cluster in clusters else one
-        for one in record.bindings
-    )
-    return replace(record, bindings=tuple(bindings))
-
-
-THREE = placed(SHOP, ("c1", "c2", "c3"), A)
-
-
-@pytest.mark.parametrize(
-    ("record", "left_out", "beyond"),
-    [
-        (THREE, (), ()),
-        (new_on(THREE, "c1", "c2", "c3"), (), ("c2", "c3")),
-        (new_on(THREE, "c1", "c2", "c3"), ("c1",), ("c3",)),
-        (new_on(THREE, "c2", "c3"), (), ("c3",)),
-        (new_on(shop(record=THREE, generation=2), "c2", "c3"), (), ("c2", "c3")),
-        (shop(record=THREE, generation=2), (), ()),
-    ],
-)
-def test_a_placement_changes_no_more_clusters_that_are_new_to_it_than_its_budget_leaves(
-    record: PlacementRecord, left_out: tuple[str, ...], beyond: tuple[str, ...]
-) -> None:
-    """By default one of three."""
-    successors = Successors(fleet(record).placements, left_out=left_out)
-    works = [
-        Work(placement=SHOP, cluster=one.cluster, generation=1, snapshot="", manifests=()) for one in record.bindings
-    ]
-    assert [one.cluster for one in works if successors.exhausted([one])] == list(beyond)
-    assert not successors.exhausted([replace(works[0], placement=LATE)])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -162,16 +164,53 @@ def test_what_one_placement_takes_over_waits_for_no_other(
     )
 
 
-def test_a_work_of_older_content_is_outdated_unless_a_pin_keeps_it() -> None:
-    record = placed(SHOP, ("c1", "c2"), A)
+def taken_at(key: PlacementKey, *minutes: int, clusters: tuple[str, ...] = ("c1", "c2")) -> PlacementRecord:
+    """A placement of which each cluster has another snapshot, in their order, taken so many minutes after the first."""
+    record = placed(key, clusters, A)
     (first,) = record.resource_snapshots
-    record = replace(record, resource_snapshots=(first, replace(first, index=1)))
-    old, new = (
+    times = [first.created + timedelta(minutes=one) for one in minutes]
+    snapshots = tuple(replace(first, index=index, created=time) for index, time in enumerate(times))
+    each = zip(record.bindings, (one.name for one in snapshots), strict=True)
+    bindings = tuple(replace(one, resource_snapshot=name, applied_snapshot=name) for one, name in each)
+    return replace(record, resource_snapshots=snapshots, bindings=bindings)
+
+
+def on_c1(**of_web: Any) -> PlacementRecord:
+    """Web, whose second snapshot is ten minutes younger, with its first one on c1 but for what is given."""
+    record = taken_at(WEB, 0, 10)
+    return replace(record, bindings=(replace(record.bindings[0], **of_web), record.bindings[1]))
+
+
+@pytest.mark.parametrize(
+    ("web", "no_newer"),
+    [
+        (on_c1(), True),
+        (on_c1(resource_snapshot="web-1-snapshot"), False),
+        (on_c1(applied_snapshot="web-1-snapshot"), False),
+        (on_c1(applied_snapshot=None), True),
+        (on_c1(applied_snapshot="web-9-snapshot"), False),
+        (on_c1(resource_snapshot=None, applied_snapshot=None), False),
+        # What is on another cluster counts nothing.
+        (taken_at(WEB, 10, 0), False),
+        (taken_at(WEB, 5, 10), True),
+        (taken_at(WEB, 0, clusters=("c2",)), False),
+    ],
+)
+def test_a_work_of_older_content_names_those_that_have_no_newer_content_on_the_cluster(
+    web: PlacementRecord, no_newer: bool
+) -> None:
+    """The work is five minutes younger than web's first snapshot; shop has a newer one."""
+    records = {WEB: web, SHOP: taken_at(SHOP, 5, 10)}
+    old, new, gone = (
         Work(placement=SHOP, cluster="c1", generation=1, snapshot=f"shop-{index}-snapshot", manifests=(A,))
-        for index in (0, 1)
+        for index in (0, 1, 9)
     )
-    found = Successors({SHOP: record})
-    assert found.outdated([old]) == {SHOP} and not found.outdated([new])
-    pinned = replace(record, conditions=(builders.condition("ClusterResourcePlacementPinned"),))
-    assert not Successors({SHOP: pinned}).outdated([old])
-    assert not Successors({}).outdated([old])
+    owned = {A.key: builders.entry(A.key, "web"), B.key: builders.entry(B.key, "nobody")}
+    found = Successors(records)
+    assert found.outdated([old], owned) == {SHOP: {WEB} if no_newer else frozenset()}
+    assert found.outdated([old], {}) == {SHOP: frozenset()}
+    assert found.outdated([gone], owned) == {SHOP: frozenset()}, "when it was taken is not known any more"
+    assert found.outdated([new], owned) == {}
+    pinned = replace(records[SHOP], conditions=(builders.condition("ClusterResourcePlacementPinned"),))
+    assert Successors({WEB: web, SHOP: pinned}).outdated([old], owned) == {}
+    assert Successors({WEB: web}).outdated([old], owned) == {}

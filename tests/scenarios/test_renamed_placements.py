@@ -510,7 +510,7 @@ def test_a_rename_that_cannot_be_worked_out_removes_nothing_and_stops_nothing_be
     beside = builders.namespace("api"), builders.deployment("api", "api"), builders.placement("api", strategy=ROLLING)
     with world.nothing_deleted():
         rename(world, builders.deployment("web", "web", image="web:3"), *beside)
-        world.settle()
+        world.rest()
         unknown = step == "_renamed"
         assert poison.raised and names(world) == {"api", "shop" if unknown else "web"}
         assert set(rolled_out(world).values()) == {"web:3" if unknown else "web:2"}
