@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 
 import pytest
 from hypothesis import given
@@ -58,11 +58,50 @@ def test_no_two_objects_share_a_file() -> None:
         ObjectKey("", "v1", "ConfigMap", "a", "b%3Ac"),
         ObjectKey("", "v1", "ConfigMap", "a", "x" * 300),
         ObjectKey("", "v1", "ConfigMap", "a", "x" * 299 + "y"),
+        ObjectKey("", "v1", "ConfigMap", "a", ""),
+        ObjectKey("", "v1", "Configmap", "a", "b"),
+        ObjectKey("", "v1", "configmap", "a", "b"),
+        ObjectKey("", "v1", "%63onfigmap", "a", "b"),
+        ObjectKey("example.com", "v1", "Foo", "a", "b"),
+        ObjectKey("example.com", "v1", "FOO", "a", "b"),
+        ObjectKey("example.com", "v1", "foo", "a", "b"),
+        ObjectKey("", "v1", "Foo.example.com", "a", "b"),
+        ObjectKey("com", "v1", "Foo.example", "a", "b"),
+        ObjectKey(".com", "v1", "Foo", "a", "b"),
+        ObjectKey("com", "v1", "Foo.", "a", "b"),
+        ObjectKey("com", "v1", "", "a", "b"),
     ]
     names = [file_name(key) for key in keys]
     assert all(one != other for one, other in combinations(names, 2))
     folders = [folder_path("c1", PlacementKey(*pair)) for pair in (("", "a.b"), ("a", "b"), ("", "a_b"), ("", "a-b"))]
     assert len(set(folders)) == len(folders)
+
+
+def test_no_two_strange_objects_share_a_file() -> None:
+    parts = ("", "a", "A", "Ab", "AB", ".", "a.b", "%", "_", "a_b", "ConfigMap", "configmap")
+    keys = [ObjectKey(group, "v1", kind, space, name) for group, kind, space, name in product(parts, repeat=4)]
+    assert len({file_name(key) for key in keys}) == len(keys)
+
+
+def test_a_name_that_looks_like_a_shortened_one_is_another() -> None:
+    long = file_name(ObjectKey("", "v1", "ConfigMap", "a", "x" * 300))
+    looks = long.removesuffix(".yaml").partition("_a_")[2]
+    assert file_name(ObjectKey("", "v1", "ConfigMap", "a", looks)) != long
+    assert len(long) < 255
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        (ObjectKey("", "v1", "ConfigMap", "web", "x"), "08-configmap_web_x.yaml"),
+        (ObjectKey("apps", "v1", "Deployment", "web", "x"), "22-deployment.apps_web_x.yaml"),
+        (ObjectKey("", "v1", "Namespace", "", "web"), "01-namespace_web.yaml"),
+        (ObjectKey("example.org", "v1", "BigWidget", "web", "x"), "32-BigWidget.example.org_web_x.yaml"),
+        (ObjectKey("", "v1", "configmap", "web", "x"), "32-%63onfigmap_web_x.yaml"),
+    ],
+)
+def test_the_kinds_of_kubernetes_are_in_lower_case_and_all_others_as_they_are(key: ObjectKey, name: str) -> None:
+    assert file_name(key) == name
 
 
 def test_the_version_moves_no_file_and_the_order_of_the_fields_changes_no_byte() -> None:
