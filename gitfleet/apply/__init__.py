@@ -7,6 +7,7 @@
     disturbed_by(operations) -> {placement: clusters}          where something is to be written
     as_recorded(cluster, inventory, works) -> observation, inventory     a cluster that nobody observed
     protected_by(body)           which annotation says that an object is not to be deleted
+    is_taken_over(entry)         whether others made what takes along all that is in it
     Comparisons(ignored, dry runs)    each object with its manifest, less what its server filled in; and what to ask it
     find_differences(manifest body, live body) -> details      which fields differ, secrets masked
     Ignored(rules)               what of live objects is left alone, and how that is compared and applied
@@ -32,7 +33,7 @@ from gitfleet.apply.fleet import (
 from gitfleet.apply.ignored import NOTHING_IGNORED, Ignored
 from gitfleet.apply.ledgers import record_intended, settle_inventory
 from gitfleet.apply.plan import plan_apply
-from gitfleet.apply.protection import protected_by
+from gitfleet.apply.protection import is_taken_over, protected_by
 from gitfleet.apply.recorded import as_recorded
 from gitfleet.apply.requests import ApplyRequest
 from gitfleet.apply.writers import names_of, writer_of
@@ -49,6 +50,7 @@ __all__ = [
     "as_recorded",
     "disturbed_by",
     "find_differences",
+    "is_taken_over",
     "left_behind",
     "merge_observations",
     "names_of",

@@ -11,8 +11,8 @@ from typing import Final
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.apply.comparisons import Comparisons
-from gitfleet.apply.protection import TAKEN_OVER, TAKES_ALONG, asks_to_be_pruned, protected_by
-from gitfleet.formats.managed_fields import is_own_apply, managed_entries
+from gitfleet.apply.protection import TAKES_ALONG, is_taken_over, protected_by
+from gitfleet.formats.managed_fields import FIELD_MANAGER, is_own_apply, managed_entries
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Release, Update
@@ -46,6 +46,16 @@ def other_owner(live: LiveObject) -> str | None:
     return next((f"{o.get('kind')} {o.get('name')}" for o in owners if isinstance(o, Mapping)), None)
 
 
+def may_be_made_by_others(live: LiveObject) -> bool:
+    """Whether others may have made what takes everything along that they have in it, by what the server knows. Where
+    the inventory has no record of the object (it was released, or the record is lost), gitfleet's own apply does not
+    say that gitfleet made it: whoever else wrote into it may have."""
+    if live.key.group_kind not in TAKES_ALONG:
+        return False
+    others = (e for e in managed_entries(live.body) if e.get("manager") != FIELD_MANAGER and not e.get("subresource"))
+    return not is_applied_by_gitfleet(live) or any(others)
+
+
 def record_intended(inventory: Inventory, operations: Iterable[Operation]) -> Inventory:
     """The inventory to publish before `operations` are performed: intent before action.
 
@@ -59,24 +69,25 @@ def record_intended(inventory: Inventory, operations: Iterable[Operation]) -> In
     for operation in operations:
         if not isinstance(operation, Create | Update):
             continue
-        entry = entries.get(operation.key.identity)
-        uid = operation.live.uid if isinstance(operation, Update) else None
-        by = TAKEN_OVER if _is_taken_over(operation) else None
-        if entry is None:
-            entry = InventoryEntry(key=operation.key, placement=operation.placement, protected_by=by)
-        elif entry.uid is not None and entry.uid != uid:
-            entry = replace(entry, uid=None, applied_digest=None, shape_digest=None, protected_by=by)
-        else:
-            continue
-        entries[operation.key.identity] = entry
-        changed = True
+        before = entries.get(operation.key.identity)
+        entry = _intended(before, operation)
+        if entry != before:
+            entries[operation.key.identity] = entry
+            changed = True
     return _ordered(entries) if changed else inventory
 
 
-def _is_taken_over(operation: Create | Update) -> bool:
-    """Whether others made what takes everything along that they have in it."""
-    takes_along = operation.key.group_kind in TAKES_ALONG
-    return takes_along and isinstance(operation, Update) and not is_applied_by_gitfleet(operation.live)
+def _intended(before: InventoryEntry | None, operation: Create | Update) -> InventoryEntry:
+    """The entry of what is about to be written. One that names no object yet learns from the one that is there where
+    that comes from, and keeps it until there is none."""
+    live = operation.live if isinstance(operation, Update) else None
+    entry = before or InventoryEntry(key=operation.key, placement=operation.placement)
+    if entry.uid is not None:
+        if live is not None and live.uid == entry.uid:
+            return entry
+        entry = replace(entry, uid=None, applied_digest=None, shape_digest=None, taken_over=False, protected_by=None)
+    taken = live is not None and (is_taken_over(entry) or may_be_made_by_others(live))
+    return replace(entry, taken_over=taken, protected_by=protected_by({}, taken_over=taken))
 
 
 def settle_inventory(
@@ -111,15 +122,16 @@ def settle_inventory(
 def _settle_one(outcome: Outcome, entries: dict[Identity, InventoryEntry], compared: Comparisons) -> None:
     operation = outcome.operation
     if isinstance(operation, Create | Update) and outcome.live is not None:
-        before, body = entries.get(operation.key.identity), operation.manifest.body
-        by = before.protected_by if before is not None and before.protected_by == TAKEN_OVER else None
+        before = entries.get(operation.key.identity)
+        taken = is_taken_over(before)
         entries[operation.key.identity] = InventoryEntry(
             key=operation.key,
             placement=operation.placement,
             uid=outcome.live.uid,
             applied_digest=operation.manifest.digest,
             shape_digest=compared.shape(operation.manifest, outcome.live),
-            protected_by=protected_by(body) or (None if asks_to_be_pruned(body) else by),
+            taken_over=taken,
+            protected_by=protected_by(operation.manifest.body, taken_over=taken),
             keeps=before.keeps if before is not None and before.uid == outcome.live.uid else (),
         )
         _note_kept(entries, [("", "Namespace", "", operation.key.namespace)], operation.key, is_kept=False)

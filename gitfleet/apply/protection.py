@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gitfleet.api.definitions import CRD
+from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import GroupKind, JsonObject
 
 PRUNE: Final = "gitfleet.dev/prune"
@@ -24,7 +25,12 @@ TAKEN_OVER: Final = "that it was there before gitfleet"
 """What protects one of these that was taken over: with it everything would go that others have in it."""
 
 
-def asks_to_be_pruned(body: JsonObject) -> bool:
+def is_taken_over(entry: InventoryEntry | None) -> bool:
+    """Whether others made what an entry names. Those of an earlier version say so in `protected_by` alone."""
+    return entry is not None and (entry.taken_over or entry.protected_by == TAKEN_OVER)
+
+
+def _asks_to_be_pruned(body: JsonObject) -> bool:
     """Whether a manifest says that its object may be deleted though it was taken over."""
     metadata = body.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
@@ -32,8 +38,9 @@ def asks_to_be_pruned(body: JsonObject) -> bool:
     return str(said).strip().lower() == "true"
 
 
-def protected_by(body: JsonObject) -> str | None:
-    """What of an object's annotations says that it is not to be deleted, as `name: word`; None where nothing does.
+def protected_by(body: JsonObject, *, taken_over: bool = False) -> str | None:
+    """What of an object's annotations says that it is not to be deleted, as `name: word`, or that it was taken over,
+    where they do not ask for its deletion; None where nothing does.
 
     A label says it as well (Flux takes both). Of gitfleet's own every value but "true" protects: what may be a typing
     error deletes nothing. Of a value only the word that is known is said, which is shown and recorded: the rest may be
@@ -52,4 +59,4 @@ def protected_by(body: JsonObject) -> str | None:
                 return f"{name}: {known}"
             if name == PRUNE and text != "true":
                 return PRUNE
-    return None
+    return TAKEN_OVER if taken_over and not _asks_to_be_pruned(body) else None

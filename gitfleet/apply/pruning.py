@@ -9,7 +9,7 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import GroupKind
 from gitfleet.apply.claims import Claims, is_terminating
 from gitfleet.apply.contents import Contents
-from gitfleet.apply.ledgers import has_managers, is_applied_by_gitfleet, other_owner
+from gitfleet.apply.ledgers import has_managers, is_applied_by_gitfleet, may_be_made_by_others, other_owner
 from gitfleet.apply.protection import protected_by
 from gitfleet.formats.kinds import wave_of
 from gitfleet.formats.sentences import named_briefly
@@ -112,9 +112,13 @@ def _protecting(entry: InventoryEntry, live: LiveObject, claims: Claims, content
 
 
 def _protection_of(entry: InventoryEntry, claims: Claims) -> str | None:
-    """By what was applied last, or by what a person wrote on the cluster: either one is enough."""
+    """By what was applied last, or by what a person wrote on the cluster: either one is enough. Of what was never
+    confirmed the server alone knows where it comes from."""
     live = claims.live(entry.key)
-    return (entry.protected_by or protected_by(live.body)) if live is not None else None
+    if live is None:
+        return None
+    unknown = entry.uid is None and may_be_made_by_others(live)
+    return entry.protected_by or protected_by(live.body, taken_over=unknown)
 
 
 def _finalizers(live: LiveObject) -> str:

@@ -125,19 +125,21 @@ def _with_recorded(decision: Decision) -> tuple[Decision, dict[str, ClusterObser
 def _applied(owned: Inventory, done: Decision, cluster: str) -> dict[ObjectKey, InventoryEntry]:
     """The inventory of a cluster with everything applied that its works want, and nothing else of these placements."""
     works = done.works.get(cluster, ())
-    known = {key.identity: entry.uid for key, entry in owned.items()}
-    return {
-        manifest.key: InventoryEntry(
+    known = {key.identity: entry for key, entry in owned.items()}
+    found: dict[ObjectKey, InventoryEntry] = {}
+    for placement, manifest in ((work.placement, manifest) for work in works for manifest in work.manifests):
+        had = known.get(manifest.key.identity)
+        taken = apply.is_taken_over(had)
+        found[manifest.key] = InventoryEntry(
             key=manifest.key,
-            placement=work.placement,
-            uid=known.get(manifest.key.identity) or _NEVER_APPLIED,
+            placement=placement,
+            uid=(had.uid if had is not None else None) or _NEVER_APPLIED,
             applied_digest=manifest.digest,
             shape_digest="",
-            protected_by=apply.protected_by(manifest.body),
+            taken_over=taken,
+            protected_by=apply.protected_by(manifest.body, taken_over=taken),
         )
-        for work in works
-        for manifest in work.manifests
-    }
+    return found
 
 
 def _empty(cluster: MemberCluster) -> ClusterObservation:

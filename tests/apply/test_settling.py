@@ -114,6 +114,56 @@ def test_what_is_made_anew_forgets_the_uid_of_what_is_gone() -> None:
     assert record_intended(unchanged, [create]) is unchanged
 
 
+MARKED: dict[str, Any] = {"taken_over": True, "protected_by": "that it was there before gitfleet"}
+UNCONFIRMED = InventoryEntry(key=namespace().key, placement=WEB)
+OLDER = replace(UNCONFIRMED, protected_by=MARKED["protected_by"])
+
+
+@pytest.mark.parametrize(
+    ("entry", "managers", "taken"),
+    [
+        (None, ("kubectl",), True),
+        (None, (), True),
+        (None, ("gitfleet",), False),
+        (None, ("gitfleet", "kubectl"), True),
+        (UNCONFIRMED, ("kubectl",), True),
+        (UNCONFIRMED, ("gitfleet",), False),
+        (UNCONFIRMED, ("gitfleet", "kubectl"), True),
+        (replace(UNCONFIRMED, **MARKED), ("gitfleet",), True),
+        (replace(UNCONFIRMED, **MARKED), None, False),
+        (OLDER, ("gitfleet",), True),
+        (replace(UNCONFIRMED, uid="old", **MARKED), ("gitfleet",), False),
+        (replace(UNCONFIRMED, uid="old", **MARKED), None, False),
+        (replace(UNCONFIRMED, uid="old"), ("kubectl",), True),
+        (replace(UNCONFIRMED, uid="u1"), ("gitfleet", "kubectl"), False),
+        (replace(UNCONFIRMED, uid="u1", **MARKED), ("gitfleet",), True),
+    ],
+)
+def test_where_a_namespace_comes_from_is_learnt_as_it_is_first_written_and_stays(
+    entry: InventoryEntry | None, managers: tuple[str, ...] | None, taken: bool
+) -> None:
+    """`managers` None: it is not there, and made."""
+    space = namespace()
+    fields = [{"manager": name, "operation": "Apply"} for name in managers or ()]
+    status = {"manager": "controller", "operation": "Update", "subresource": "status"}
+    body = {**space.body, "metadata": {"name": "ns", "uid": "u1", "managedFields": [*fields, status]}}
+    operation = (
+        Create(cluster="c1", placement=WEB, manifest=space, wave=1, reason="")
+        if managers is None
+        else Update(cluster="c1", placement=WEB, manifest=space, wave=1, reason="", live=LiveObject(space.key, body))
+    )
+    inventory = record_intended({} if entry is None else {space.key: entry}, [operation])
+    assert record_intended(inventory, [operation]) == inventory
+    there = live(space, "u1", manager="gitfleet")
+    for words in ({"helm.sh/resource-policy": "keep"}, {"gitfleet.dev/prune": "true"}, {}):
+        said = replace(space, body={**space.body, "metadata": {"name": "ns", "annotations": words}})
+        update = Update(cluster="c1", placement=OTHER, manifest=said, wave=1, reason="", live=there)
+        outcome = Outcome(operation=update, ok=True, code=OutcomeCode.APPLIED, live=there)
+        inventory = settle_inventory(record_intended(inventory, [update]), [outcome])
+        assert inventory[space.key].taken_over == taken
+    assert inventory[space.key].protected_by == (MARKED["protected_by"] if taken else None)
+
+
 def test_an_outcome_that_cannot_be_read_is_that_objects_failure() -> None:
     unreadable: Any = object()
     odd = Outcome(operation=replace_of("c7"), ok=True, code=OutcomeCode.APPLIED, live=LiveObject(CM.key, unreadable))

@@ -145,19 +145,24 @@ def test_a_namespace_stays_while_another_placement_has_objects_in_it(
         assert play.found() is None and namespace_of(core, name) in ("Terminating", "gone")
 
 
-@pytest.mark.parametrize(("labels", "annotations", "phase"), [
-    ({}, {}, "Active"),
-    ({"team": "a"}, {}, "Active"),
-    ({"team": "a"}, {"gitfleet.dev/prune": "true"}, "Terminating"),
-], ids=["bare", "with a label", "asked for"])  # fmt: skip
+PRUNE, KEEP = {"gitfleet.dev/prune": "true"}, {"gitfleet.dev/prune": "false"}
+
+
+@pytest.mark.parametrize(("labels", "words", "phase"), [
+    ({}, [{}], "Active"),
+    ({"team": "a"}, [{}], "Active"),
+    ({"team": "a"}, [PRUNE], "Terminating"),
+    ({"team": "a"}, [KEEP, PRUNE, {}], "Active"),
+], ids=["bare", "with a label", "asked for", "words that came and went"])  # fmt: skip
 def test_a_namespace_that_others_made_stays_with_what_they_have_in_it_unless_a_person_asks(
-    labels: dict[str, str], annotations: dict[str, str], phase: str, play: Play, core: Any
+    labels: dict[str, str], words: list[dict[str, str]], phase: str, play: Play, core: Any
 ) -> None:
     core.create_namespaced_config_map(play.namespace, {"metadata": {"name": "theirs"}})
     everything = builders.placement("spaces", play.namespace)
-    space = builders.an_object("v1", "Namespace", play.namespace, labels=labels, annotations=annotations)
-    play.world.commit(everything, space, play.body(a="1"))
-    play.world.rest()
+    for word in words:
+        space = builders.an_object("v1", "Namespace", play.namespace, labels=labels, annotations=word)
+        play.world.commit(everything, space, play.body(a="1"))
+        play.world.rest()
     assert play.found() == NEW and len(play.uids()) == 2
     play.world.commit(remove=[everything])
     play.world.rest()
