@@ -106,6 +106,7 @@ class AskedClusters:
         kept = {pair: answer for pair, answer in self._answers.get(name, {}).items() if pair[0] in there}
         self._answers[name] = {**kept, **new}
         for pair, answer in new.items():
+            self._refused.pop((name, pair), None)
             if answer.body is None:
                 self._refused[name, pair] = now
                 log.warning("%s: %s", name, answer.error)

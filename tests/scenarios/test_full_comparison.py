@@ -169,3 +169,20 @@ def test_what_changes_in_each_pass_keeps_nothing_else_from_being_asked(
             edit(name, {"op": "add", "path": "/metadata/annotations", "value": {"kubernetes.io/change": str(number)}})
         world.driver.reconcile()
     assert set(names) <= set(asked)
+
+
+def test_an_answer_after_a_refusal_is_kept(asked: list[str]) -> None:
+    world = rolled_out()
+    cluster = world.fleet.cluster("c1")
+    by_hand(world, 5)
+    cluster.memory.rules = (ClusterRule(object=ObjectPattern(kind="Deployment"), apply="fail"),)
+    world.settle()
+    cluster.memory.rules = ()
+    world.advance(minutes=5)
+    by_hand(world, 6)
+    world.settle()
+    assert asked.count("web") == 2
+    world.advance(minutes=6)
+    world.settle()
+    assert drifted(world) == [(GRACE, "6", None, "kubectl-edit")]
+    assert asked.count("web") == 2, "the content is asked about once"
