@@ -11,20 +11,19 @@ from gitfleet.formats.sentences import and_more, counted
 MOST_NAMED: Final = 4
 _MOST_REMOVED: Final = 10
 _LONGEST_REMOVED: Final = 30
-_Removed = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One thing that is said of these clusters: a move or action, about an object ("" where there is none), and the
-    fields that go with it."""
+    """One thing that is said of these clusters: a move or action, about an object ("" where there is none), and a line
+    for each of the fields that go with it."""
 
     word: str
     what: str
     reason: str
     diff: str
     clusters: tuple[str, ...]
-    removed: tuple[tuple[str, str], ...] = ()
+    removed: tuple[str, ...] = ()
 
 
 def placement_name(placement: Mapping[str, Any]) -> str:
@@ -57,16 +56,16 @@ def operations_of(placement: Mapping[str, Any], *, part: str = "operations", dif
         what = f"{key['kind']}/{key['namespace']}/{key['name']}" if key["namespace"] else f"{key['kind']}/{key['name']}"
         reason = str(operation["reason"]).removeprefix(f"{what} ").replace(f" of {what}", "")
         diff = operation.get("diff", "") if operation["action"] in diffs_of else ""
-        removed = tuple((field["path"], field["value"]) for field in operation.get("removedFields", ()))
-        rows.append((operation["action"], what, reason, diff, removed, operation["clusterName"]))
+        rows.append((operation["action"], what, reason, diff, _removed(operation), operation["clusterName"]))
     return _grouped(rows)
 
 
-def removed_sentences(group: Group) -> list[str]:
+def _removed(operation: Mapping[str, Any]) -> tuple[str, ...]:
     """The fields that go, with what they hold now."""
-    shown = group.removed[:_MOST_REMOVED]
-    more = [f"and {counted(len(group.removed) - len(shown), 'more field')}"] if len(shown) < len(group.removed) else []
-    return [f"removes {path}" + (f" (now {shortened(value)})" if value else "") for path, value in shown] + more
+    shown = [(field["path"], field["value"]) for field in operation.get("removedFields", ())][:_MOST_REMOVED]
+    lines = [f"removes {path}" + (f" (now {shortened(value)})" if value else "") for path, value in shown]
+    more = operation.get("removedFieldCount", 0) - len(shown)
+    return (*lines, f"and {counted(more, 'more field')}") if more > 0 else tuple(lines)
 
 
 def shortened(value: str) -> str:
@@ -87,8 +86,8 @@ def _of_any(reason: str, cluster: str) -> str:
     return reason.removeprefix("ClusterUnschedulable, ").removeprefix(f'Cluster "{cluster}" ')
 
 
-def _grouped(rows: Iterable[tuple[str, str, str, str, _Removed, str]]) -> list[Group]:
-    found: dict[tuple[str, str, str, str, _Removed], list[str]] = {}
+def _grouped(rows: Iterable[tuple[str, str, str, str, tuple[str, ...], str]]) -> list[Group]:
+    found: dict[tuple[str, str, str, str, tuple[str, ...]], list[str]] = {}
     for word, what, reason, diff, removed, cluster in rows:
         found.setdefault((word, what, reason, diff, removed), []).append(cluster)
     return [

@@ -11,7 +11,6 @@ from gitfleet.cli.plan_groups import (
     names,
     operations_of,
     placement_name,
-    removed_sentences,
     unpicked_of,
 )
 from gitfleet.cli.plan_headlines import APPROVE_LATER, blocked_lines, headlines, later_line, risk_lines, work_tree_line
@@ -127,12 +126,14 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
     if len(rows) > _MOST_ROWS:
         yield ""
         yield f"and {len(rows) - _MOST_ROWS} more rows"
-    lost = [group for group in operations if group.removed][:_MOST_ROWS]
+    lost = [group for group in operations if group.removed]
     if lost:
         yield from ("", "Fields that go:", "")
-    for group in lost:
+    for group in lost[:_MOST_ROWS]:
         yield f"- {code_span(group.what)} on {code_span(names(group.clusters))}"
-        yield from (f"  - {code_span(sentence, 300)}" for sentence in removed_sentences(group))
+        yield from (f"  - {code_span(sentence, 300)}" for sentence in group.removed)
+    if len(lost) > _MOST_ROWS:
+        yield f"- and {len(lost) - _MOST_ROWS} more"  # an object may stand there several times
 
 
 def _sentence_of(group: Group) -> tuple[str, str]:

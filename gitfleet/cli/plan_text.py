@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from gitfleet.cli.plan_groups import moves_of, names, operations_of, placement_name, removed_sentences, unpicked_of
+from gitfleet.cli.plan_groups import moves_of, names, operations_of, placement_name, unpicked_of
 from gitfleet.cli.plan_headlines import (
     APPROVE_LATER,
     blocked_lines,
@@ -98,7 +98,7 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
         yield f"  not    {names(group.clusters)}: {group.reason}"
     for group in operations:
         yield f"  {_SIGNS[group.word]} {group.what} on {names(group.clusters)}: {group.reason}"
-        yield from (f"      {line}" for line in removed_sentences(group))
+        yield from (f"      {line}" for line in group.removed)
         # The first two lines of a unified diff only say live and desired.
         yield from (f"      {line}" for line in group.diff.splitlines()[2:])
     for group in later:

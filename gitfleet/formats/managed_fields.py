@@ -8,6 +8,7 @@ apply (Kubernetes documentation, "Merge strategy"; structured-merge-diff FieldsV
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import eq
 from typing import Any, Final
 
 from gitfleet.formats.canonical_json import NotJson, parse_json
@@ -44,6 +45,8 @@ LIST_KEYS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
 }
 """By which fields the items of a list of a built-in kind are identified, the first of them always there; where a field
 name stands for several lists, each in turn."""
+_KEY_DEFAULTS: Final[Mapping[str, JsonValue]] = {"protocol": "TCP"}
+"""What a server fills in for such a field. Source: Kubernetes API reference, ContainerPort and ServicePort."""
 
 
 def managed_entries(live_body: JsonObject) -> tuple[JsonObject, ...]:
@@ -128,6 +131,30 @@ def match_item(item: JsonObject, candidates: Sequence[JsonValue], keys: tuple[st
         if isinstance(candidate, Mapping) and all(k not in item or candidate.get(k) == item[k] for k in keys):
             return candidate
     return None
+
+
+def named_items(have: Sequence[JsonValue], want: Sequence[JsonValue], keys: tuple[str, ...]) -> list[JsonObject | None]:
+    """For each live item the one of the manifest that names it. Each names one: those with all the keys first, as a key
+    left to a default that only the server knows matches any value."""
+    left = [_keyed_item(item, keys) for item in want if isinstance(item, MAPPING)]
+    found: list[JsonObject | None] = [None] * len(have)
+    for matches in (eq, _may_be):
+        for at, item in enumerate(have):
+            if found[at] is None and isinstance(item, MAPPING):
+                named = _keyed_item(item, keys)[0]
+                match = next((n for n, (wanted, _) in enumerate(left) if matches(wanted, named)), None)
+                found[at] = None if match is None else left.pop(match)[1]
+    return found
+
+
+def _keyed_item(item: JsonObject, keys: tuple[str, ...]) -> tuple[tuple[JsonValue, ...], JsonObject]:
+    return tuple(item.get(key, _KEY_DEFAULTS.get(key)) for key in keys), item
+
+
+def _may_be(wanted: tuple[JsonValue, ...], named: tuple[JsonValue, ...]) -> bool:
+    """Whether the values of keys are the same, but for those that are left out."""
+    both = [(one, other) for one, other in zip(wanted, named, strict=True) if one is not None and other is not None]
+    return bool(both) and all(one == other for one, other in both)
 
 
 def only_match(item: JsonObject, candidates: Sequence[JsonValue], keys: tuple[str, ...]) -> int | None:

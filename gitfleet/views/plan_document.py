@@ -21,11 +21,11 @@ from gitfleet.formats.managed_fields import (
     child_fields,
     item_fields,
     list_keys,
-    match_item,
+    named_items,
     owned_fields,
     owned_items,
 )
-from gitfleet.formats.secret_objects import masked_object
+from gitfleet.formats.secret_objects import as_stored, masked_object
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.model.decisions import Decision
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Refuse, Release, Update
@@ -166,8 +166,9 @@ def _sides(operation: Operation) -> tuple[str, str]:
         case Update(manifest=manifest, live=live):
             own = owned_fields(live.body)
             shown = union(own, operation.removes) if own is not None and operation.removes else own
-            there = _only("", manifest.body, live.body, shown)
-            return _shown(masked_object(there)), _shown(masked_object(manifest.body, live.body))
+            wanted, have = as_stored(manifest.body), as_stored(live.body)
+            there = _only("", wanted, have, shown)
+            return _shown(masked_object(there)), _shown(masked_object(wanted, have))
         case Delete() | Release() | Keep() | Refuse():
             return "", ""
 
@@ -213,7 +214,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "object": object_reference(operation.key),
         "reason": operation.reason,
         "diff": diff_of(operation),
-        "removedFields": removed_fields(operation) if isinstance(operation, Update) else [],
+        **removed_fields(operation),
     }
 
 
@@ -279,10 +280,7 @@ def _only(name: str, manifest: Any, live: Any, owned: OwnedFields) -> Any:
         return live
     shown: list[Any] = []
     items = owned_items(owned)
-    for item in live:
-        wanted = (
-            match_item({k: item[k] for k in keys if k in item}, manifest, keys) if isinstance(item, Mapping) else None
-        )
+    for item, wanted in zip(live, named_items(live, manifest, keys), strict=True):
         fields = item_fields(items, item, keys) if isinstance(item, Mapping) else None
         if wanted is not None:
             shown.append(_only("", wanted, item, fields))

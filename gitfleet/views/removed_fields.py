@@ -17,11 +17,11 @@ from gitfleet.formats.managed_fields import (
     item_name,
     list_keys,
     managed_entries,
-    match_item,
+    named_items,
     owned_fields,
 )
-from gitfleet.formats.secret_objects import masked_object
-from gitfleet.model.operations import Update
+from gitfleet.formats.secret_objects import as_stored, masked_object
+from gitfleet.model.operations import Operation, Update
 
 _WHOLE: Final[FieldTree] = {}
 _MOST: Final = 100
@@ -35,17 +35,21 @@ def going_fields(operation: Update) -> tuple[FieldTree, FieldTree]:
     kept: FieldTree = reduce(union, (tree_of(e) for e in entries if not is_own_apply(e)), _WHOLE)
     own = owned_fields(body)
     if own is None and any(map(is_own_apply, entries)):
-        own = _all_of(body)  # a stand-in for an object that nobody asked for: all of it was applied
+        own = _all_of(as_stored(body))  # a stand-in for an object that nobody asked for: all of it was applied
     kept = minus(kept, removes)
     return union(minus(own or {}, kept, whole_items=True), removes), kept
 
 
-def removed_fields(operation: Update) -> list[dict[str, str]]:
-    """Their paths and values, those of Secrets masked."""
-    going, kept = going_fields(operation)
-    live = masked_object(operation.live.body)
-    found = _gone("", "", operation.manifest.body, live, _Trees(owned_fields(live), going or None, kept or None))
-    return [{"path": path, "value": _text(value)} for path, value in islice(found, _MOST)]
+def removed_fields(operation: Operation) -> dict[str, Any]:
+    """Their paths and values, those of Secrets masked; of many the first, and how many there are."""
+    found: Iterator[tuple[str, Any]] = iter(())
+    if isinstance(operation, Update):
+        going, kept = going_fields(operation)
+        live = masked_object(as_stored(operation.live.body))
+        at = _Trees(owned_fields(live), going or None, kept or None)
+        found = _gone("", "", as_stored(operation.manifest.body), live, at)
+    shown = [{"path": path, "value": _text(value)} for path, value in islice(found, _MOST)]
+    return {"removedFields": shown, "removedFieldCount": len(shown) + sum(1 for _ in found)}
 
 
 def _all_of(body: JsonObject) -> FieldTree:
@@ -82,11 +86,12 @@ def _gone(path: str, field: str, want: Any, have: Any, at: _Trees) -> Iterator[t
             yield from _gone_part(below, name, want.get(name), value, at.part(name))
     elif isinstance(want, list) and isinstance(have, list):
         keys = list_keys(field, want or have, at.owned)
-        for position, item in enumerate(have if keys is not None else ()):
+        for position, wanted in enumerate(named_items(have, want, keys) if keys is not None else ()):
+            item = have[position]
             if keys is not None and isinstance(item, Mapping):
-                named = {key: item[key] for key in keys if key in item}
-                wanted = match_item(named, want, keys)
-                yield from _gone_part(f"{path}/{position}", "", wanted, item, at.item(item))
+                # What stays the same item keeps its keys, whoever says them.
+                same = None if wanted is None else {**{key: item.get(key) for key in keys}, **wanted}
+                yield from _gone_part(f"{path}/{position}", "", same, item, at.item(item))
 
 
 def _gone_part(path: str, field: str, want: Any, have: Any, at: _Trees) -> Iterator[tuple[str, Any]]:

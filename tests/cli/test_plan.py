@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gitfleet.cli import plan_markdown
+from gitfleet.cli.plan_groups import names, operations_of
 from gitfleet.views.plan_risk import ASSUMES
 from tests.cli.conftest import Shell, commit, git
 from tests.cli.test_validate import BAD, HOSTILE, HOSTILE_PATH
@@ -236,8 +237,6 @@ def operation(cluster: str, **more: Any) -> dict[str, Any]:
 
 
 def test_many_clusters_are_counted() -> None:
-    from gitfleet.cli.plan_groups import names, operations_of
-
     placement = {"operations": [operation(f"c{number:03d}") for number in range(200)]}
     (group,) = operations_of(placement, diffs_of=())
 
@@ -265,3 +264,25 @@ def test_kubeconfig_lists_files_as_kubectl_reads_it(
     assert first.startswith("unreachable: eu-west-1: ") and "did not answer" in first
     monkeypatch.setenv("KUBECONFIG", ":".join(map(str, files[:2])))
     assert 'the kubeconfig first has no context "second"' in gitfleet("plan", fleet).out.splitlines()[0]
+
+
+def update_of(name: str, number: int) -> dict[str, Any]:
+    """A row of a document with which so many fields go, of which it names a hundred at most."""
+    key = {"group": "", "version": "v1", "kind": "ConfigMap", "namespace": "n", "name": name}
+    fields = [{"path": f"/data/k{at}", "value": "1"} for at in range(min(number, 100))]
+    return operation("c1", action="update", object=key, removedFields=fields, removedFieldCount=number)
+
+
+@pytest.mark.parametrize(("number", "last"), [(10, "removes /data/k9 (now 1)"), (499, "and 489 more fields")])
+def test_all_fields_that_go_are_counted(number: int, last: str) -> None:
+    (group,) = operations_of({"operations": [update_of("x", number)]}, diffs_of=())
+    assert group.removed[-1] == last
+
+
+def test_objects_that_lose_fields_are_counted(monkeypatch: pytest.MonkeyPatch, gitfleet: Shell, fleet: Path) -> None:
+    document = json.loads(gitfleet("plan", fleet, "--clusters", "none", "-o", "json").out)
+    document["placements"][0]["operations"] = [update_of(f"x{at}", 499) for at in range(3)]
+    assert "- and 1 more" not in "\n".join(plan_markdown.lines_of(document))
+    monkeypatch.setattr(plan_markdown, "_MOST_ROWS", 2)
+    page = "\n".join(plan_markdown.lines_of(document))
+    assert page.count("  - `and 489 more fields`\n") == 2 and "\n- and 1 more\n" in page
