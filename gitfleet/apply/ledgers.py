@@ -20,6 +20,8 @@ from gitfleet.model.state import Inventory
 
 BEFORE_FIRST_APPLY: Final = "before-first-apply"
 """Who owns, by kube-apiserver, what stood in an object without managedFields when it was applied."""
+_LONGEST_OWNER: Final = 200
+"""What a cluster says of its objects goes into sentences and commits."""
 
 
 def by_identity(inventory: Inventory) -> dict[Identity, InventoryEntry]:
@@ -43,7 +45,8 @@ def has_managers(live: LiveObject) -> bool:
 def other_owner(live: LiveObject) -> str | None:
     """The first object that owns this one, as kind and name: who made it, or means to delete it with itself."""
     owners = (live.body.get("metadata") or {}).get("ownerReferences") or ()
-    return next((f"{o.get('kind')} {o.get('name')}" for o in owners if isinstance(o, Mapping)), None)
+    named = (f"{o.get('kind')} {o.get('name')}" for o in owners if isinstance(o, Mapping))
+    return next((owner if len(owner) <= _LONGEST_OWNER else f"{owner[:_LONGEST_OWNER]}…" for owner in named), None)
 
 
 def may_be_made_by_others(live: LiveObject) -> bool:

@@ -10,7 +10,7 @@ from gitfleet.api.objects import GroupKind
 from gitfleet.apply.claims import Claims, is_terminating
 from gitfleet.apply.contents import Contents
 from gitfleet.apply.ledgers import has_managers, is_applied_by_gitfleet, may_be_made_by_others, other_owner
-from gitfleet.apply.protection import protected_by
+from gitfleet.apply.protection import PRUNE, TAKEN_OVER, protected_by
 from gitfleet.formats.kinds import wave_of
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.observations import LiveObject
@@ -83,7 +83,10 @@ def _protected(entry: InventoryEntry, live: LiveObject, claims: Claims, contents
         if not _is_settled(other, claims, contents):
             why = f"{entry.key} stays on the cluster, and {other.key} is to stay with it"
             return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
-    released = _release(entry, claims, f"{entry.key} stays on the cluster: {by} protects it")
+    why = f"{entry.key} stays on the cluster: {by} protects it"
+    if by == TAKEN_OVER:
+        why += f'; to have it deleted, roll it out with {PRUNE}: "true" in its manifest before it is removed'
+    released = _release(entry, claims, why)
     return replace(released, keeping=tuple(other.key.identity for other in around))
 
 

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from gitfleet.api.objects import ObjectKey
+from gitfleet.cli.plan_text import lines_of
 from tests import builders
 from tests.scenarios.test_garbled_state import garble
 from tests.scenarios.test_holds import answer
+from tests.scenarios.test_planned_steps import plan_of
 from tests.scenarios.world import STATE, World
 
 KEEP = {"gitfleet.dev/prune": "false"}
@@ -155,3 +157,10 @@ def test_what_others_made_anew_and_what_gitfleet_made_anew() -> None:
     world.settle()
     assert world.state().inventory["c1"][KEY].taken_over
     assert unplaced(world)
+
+
+def test_a_plan_says_how_what_others_made_is_deleted() -> None:
+    world = begun()
+    world.commit(remove=[PLACED])
+    said = "\n".join(lines_of(plan_of(world)))
+    assert 'to have it deleted, roll it out with gitfleet.dev/prune: "true" in its manifest' in said
