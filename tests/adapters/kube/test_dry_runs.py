@@ -1,10 +1,13 @@
-"""Dry runs take a cluster a few seconds at most, however slow what it asks about each."""
+"""Dry runs take a cluster a few seconds at most, however slow what it asks about each, and go to nobody who may write
+them."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
+
+import pytest
 
 from gitfleet.adapters.kube.client import KubeClient
 from gitfleet.api.objects import Manifest, ObjectKey, Origin
@@ -46,3 +49,24 @@ def test_what_is_not_begun_with_in_five_seconds_is_not_asked() -> None:
     assert ["not today" in answer.error for answer in found] == [True, True, False, False]
     (why,) = {answer.error.rpartition(" that of ")[0] for answer in found[2:]}
     assert why == "c1 took more than 5 s for the dry runs before"
+
+
+EXTENSION = json.dumps(
+    {"resources": [{"name": "ovens", "kind": "Oven", "namespaced": True}], "groupVersion": "bakery.example.com/v1"}
+)
+DEFINITION = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+DEFINED = json.dumps({**DEFINITION, "metadata": {"name": "ovens.bakery.example.com", "uid": "d"}})
+ABSENT = json.dumps({"kind": "Status", "message": "not found", "reason": "NotFound", "code": 404})
+
+
+@pytest.mark.parametrize(("status", "definition", "is_asked"), [(404, ABSENT, False), (200, DEFINED, True)])
+def test_only_what_a_definition_serves_is_put(status: int, definition: str, is_asked: bool) -> None:
+    key = ObjectKey("bakery.example.com", "v1", "Oven", "ns", "a")
+    metadata = {"name": "a", "namespace": "ns", "uid": "a"}
+    body = {"apiVersion": "bakery.example.com/v1", "kind": "Oven", "metadata": metadata}
+    with serving() as stub:
+        stub.replies = [(200, EXTENSION, {}), (status, definition, {}), (409, ABSENT, {})]
+        question = (Manifest(key, body, "digest", Origin("f.yaml", 1)), LiveObject(key, body))
+        (answer,) = KubeClient("c1", wire(stub), parallel=1).dry_run([question])
+        asked = [path for method, path, _ in stub.seen if method == "PUT"]
+    assert (bool(asked), "served by an API server of an extension" in answer.error) == (is_asked, not is_asked)
