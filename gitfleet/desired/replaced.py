@@ -17,6 +17,7 @@ from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PLACEMENT_GROUP, Placement, PlacementKey, ResourceSelector
 from gitfleet.api.runs import placement_of
 from gitfleet.api.staged import Eviction, StagedRun
+from gitfleet.desired.kinds import is_our_group
 from gitfleet.desired.paths import area_of, is_payload_path
 from gitfleet.desired.readings import ReadObject
 from gitfleet.desired.recovery import Recovery, is_within
@@ -158,6 +159,11 @@ def kept_placements(kept: Mapping[Identity, Collection[str]]) -> dict[PlacementK
     """The placements that go on as they were accepted last, with the paths of the files that have the errors."""
     found = ((one, tuple(sorted(paths))) for one, paths in kept.items() if _KINDS.get(one[:2]) is Placement)
     return {PlacementKey(*identity[2:]): paths for identity, paths in sorted(found)}
+
+
+def kept_payload(kept: Mapping[Identity, Collection[str]]) -> dict[Identity, str]:
+    """The payload that goes on as it was accepted last, with the first of the files that have the errors."""
+    return {one: min(paths) for one, paths in sorted(kept.items()) if not is_our_group(one[0])}
 
 
 class _There:

@@ -46,7 +46,7 @@ from gitfleet.desired.policy_rules import denied_payload, denied_selectors, poli
 from gitfleet.desired.present import Present
 from gitfleet.desired.readings import ReadObject, by_kind, faults_at
 from gitfleet.desired.recovery import Recovery, is_within
-from gitfleet.desired.replaced import Replacements, kept_placements
+from gitfleet.desired.replaced import Replacements, kept_payload, kept_placements
 from gitfleet.desired.request import DesiredRequest
 from gitfleet.desired.taken_back import misread_placements
 from gitfleet.desired.unclear import CommitRead, read_again, unclear_places
@@ -83,8 +83,6 @@ def read_desired(request: DesiredRequest) -> Desired:
     gathered = gather(request)
     pool = _Pool(request, Recovery(request), faults=list(gathered.faults))
     gathered.readings.update(list(unused_bases(request, pool.recovery, gathered.readings)))
-    for reading in gathered.readings.values():
-        pool.faults += reading.faults
     _hide(pool, gathered)
     _choose(pool, gathered)
     _recover(pool, gathered)
@@ -113,12 +111,14 @@ def read_desired(request: DesiredRequest) -> Desired:
     pool.faults += faults_at(_warnings(pool), request.contents, Severity.WARNING)
     read = CommitRead(errors, gathered.readings, pool.chosen)
     found = replace(_desired(pool, scopes), unclear=unclear_places(read, pool.faults), read_again=read_again(read))
-    return replace(found, misread=misread_placements(errors, pool.chosen, pool.kept), kept=kept_placements(pool.kept))
+    found = replace(found, kept=kept_placements(pool.kept), kept_payload=kept_payload(pool.kept))
+    return replace(found, misread=misread_placements(errors, pool.chosen, pool.kept))
 
 
 def _hide(pool: _Pool, gathered: Gathered) -> None:
-    """Note what the commit may hold besides what was read."""
+    """Note the errors of the files, and what the commit may hold besides what was read."""
     for path, reading in gathered.readings.items():
+        pool.faults += reading.faults
         pool.refused += reading.faulty
         for item in reading.faulty:
             pool.hidden.add(item.identity)

@@ -106,6 +106,8 @@ class Desired:
     """The placements with an error: what they may select is deleted nowhere."""
     kept: Mapping[PlacementKey, tuple[str, ...]] = field(default_factory=dict, compare=False)
     """The placements that go on as they were accepted last, with the files whose errors are to be corrected."""
+    kept_payload: Mapping[Identity, str] = field(default_factory=dict, compare=False)
+    """The payload that goes on as it was accepted last, with the file whose error is to be corrected."""
     unclear: tuple[Fault, ...] = field(default=(), compare=False)
     """The places of the commit that may say that something stays which it takes away: errors, and warnings of files
     that are out of sight."""

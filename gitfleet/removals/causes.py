@@ -170,9 +170,13 @@ class Causes:
     def _selected_for(self, removal: Removal) -> Iterator[Manifest]:
         """What a placement may have selected an object for, as it was: itself (its envelope), and its Namespace."""
         if removal.placement is not None and removal.object is not None:
-            identity = self._envelope(removal) or removal.object.identity
-            every = (identity, (*NAMESPACE_KIND, "", identity[2]))
+            every = self.placed_for(removal.placement, removal.object.identity)
             yield from (then for one in every if (then := self.had.get((removal.placement, one))) is not None)
+
+    def placed_for(self, key: PlacementKey | None, identity: Identity) -> tuple[Identity, Identity]:
+        """What a placement may have selected an object for: itself (its envelope), and its Namespace."""
+        itself = self.envelopes.get((key, identity), identity) if key is not None else identity
+        return (itself, (*NAMESPACE_KIND, "", itself[2]))
 
     def selectors_of(self, removal: Removal) -> tuple[ResourceSelector, ...] | None:
         """The selectors by which a placement had the object that is removed; none where an earlier commit took them,

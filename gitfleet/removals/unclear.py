@@ -10,8 +10,10 @@ from typing import Final
 
 from gitfleet.api.faults import MOST_IN_ALL, Fault, is_error
 from gitfleet.api.holds import Hold, HoldReason, HoldRule, Removal, RemovalKind
+from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
-from gitfleet.removals.placed import Overridden
+from gitfleet.removals.causes import Causes
+from gitfleet.removals.placed import Cell, Overridden
 from gitfleet.removals.shares import Finding
 
 _MOST_NAMED: Final = 10
@@ -28,16 +30,33 @@ def unclear(places: Sequence[Fault], removals: Sequence[Removal], known: Collect
         waiting = tuple(removal for removal in removals if removal.kind in _BY_NAME or place not in known)
         if not waiting:
             continue
-        where = f"{place.path}:{place.line}"
         if is_error(place):
-            message = (
-                f"{where} has an error, so that what goes may be meant to stay; correct it, and this is decided again"
-            )
+            yield _of_error(place.path, place.line, waiting)
         else:
             message = f"{place.path} {place.message}, so that what goes may be meant to stay"
-        error_in, unread = (place.path, "") if is_error(place) else ("", place.path)
-        reason = HoldReason(rule=HoldRule.UNCLEAR_COMMIT, message=message, error_in=error_in, unread=unread)
-        yield Finding(reason, waiting)
+            yield Finding(HoldReason(rule=HoldRule.UNCLEAR_COMMIT, message=message, unread=place.path), waiting)
+
+
+def of_kept_payload(desired: Desired, asked: Mapping[Removal, Collection[Cell]], causes: Causes) -> Iterator[Finding]:
+    """A finding for each file with an error, of whatever commit, of which what goes on as it was accepted last goes
+    with what is removed, be it its envelope or Namespace: nobody can say what that has become, so another placement
+    may be meant to have it."""
+    kept, waiting = desired.kept_payload, dict[str, dict[Removal, None]]()
+    for removal, cells in asked.items() if kept else ():
+        for _, identity in cells if removal.kind in _BY_NAME else ():
+            for path in filter(None, map(kept.get, causes.placed_for(removal.placement, identity))):
+                waiting.setdefault(path, {})[removal] = None
+    named = {place.path for place in desired.unclear}
+    for path in sorted(waiting.keys() - named)[:_MOST_NAMED]:
+        line = min((fault.line for fault in desired.faults if fault.path == path and is_error(fault)), default=1)
+        yield _of_error(path, line, tuple(waiting[path]))
+
+
+def _of_error(path: str, line: int, waiting: tuple[Removal, ...]) -> Finding:
+    message = (
+        f"{path}:{line} has an error, so that what goes may be meant to stay; correct it, and this is decided again"
+    )
+    return Finding(HoldReason(rule=HoldRule.UNCLEAR_COMMIT, message=message, error_in=path), waiting)
 
 
 def changed_meanwhile(ended: Iterable[Hold], removals: Sequence[Removal], observed: str | None) -> Iterator[Finding]:
