@@ -14,15 +14,15 @@ from gitfleet.api.placements import OwnerText
 class InventoryEntry:
     """One owned object.
 
-    It is written before the object is (intent), then without `uid`; after a successful apply it has the object's `uid`,
-    `applied_digest` (the digest of the manifest that was applied) and `shape_digest` (a digest of the live object's
-    values at the manifest's own fields, as the server returned them): when either differs in a later observation, the
-    object has to be applied again. `taken_over` is where it comes from: others made it, and all that they have in it
-    would go with it; it stays so while that very object is owned. `protected_by` is why it is not to be deleted,
-    by the last apply: an annotation of that manifest (its name and the word that is known), or that it was taken
-    over, where the manifest does not ask for the deletion. `keeps` names what was released in it (a Namespace, a
-    definition) because of that: who deletes the one deletes the other. It leaves only when the server says NotFound, or
-    by a release that is reported.
+    It is written before the object is (intent), then without `uid`, and with `to_be_made` where the object was not
+    there; after a successful apply it has the object's `uid`, `applied_digest` (the digest of the manifest that was
+    applied) and `shape_digest` (a digest of the live object's values at the manifest's own fields, as the server
+    returned them): when either differs in a later observation, the object has to be applied again. `taken_over` is
+    where it comes from: others made it, and all that they have in it would go with it; it stays so while that very
+    object is owned. `protected_by` is why it is not to be deleted, by the last apply: an annotation of that manifest
+    (its name and the word that is known), or that it was taken over, where the manifest does not ask for the deletion.
+    `keeps` names what was released in it (a Namespace, a definition) because of that: who deletes the one deletes the
+    other. It leaves only when the server says NotFound, or by a release that is reported.
     """
 
     key: Annotated[ObjectKey, Inline()]
@@ -30,6 +30,7 @@ class InventoryEntry:
     uid: str | None = None
     applied_digest: str | None = None
     shape_digest: str | None = None
+    to_be_made: bool = False
     taken_over: bool = False
     protected_by: str | None = None
     keeps: tuple[str, ...] = ()

@@ -49,14 +49,21 @@ def other_owner(live: LiveObject) -> str | None:
     return next((owner if len(owner) <= _LONGEST_OWNER else f"{owner[:_LONGEST_OWNER]}…" for owner in named), None)
 
 
-def may_be_made_by_others(live: LiveObject) -> bool:
+def is_unreported(entry: InventoryEntry, live: LiveObject) -> bool:
+    """Whether an object is there by an apply of gitfleet's whose report was lost. One without any field (a Namespace
+    that has only a name) leaves no managedFields: then it counts that gitfleet saw it missing and was to make it."""
+    return is_applied_by_gitfleet(live) or (entry.to_be_made and not has_managers(live))
+
+
+def may_be_made_by_others(entry: InventoryEntry, live: LiveObject) -> bool:
     """Whether others may have made what takes everything along that they have in it, by what the server knows. Where
     the inventory has no record of the object (it was released, or the record is lost), gitfleet's own apply does not
     say that gitfleet made it: whoever else wrote into it may have."""
     if live.key.group_kind not in TAKES_ALONG:
         return False
-    others = (e for e in managed_entries(live.body) if e.get("manager") != FIELD_MANAGER and not e.get("subresource"))
-    return not is_applied_by_gitfleet(live) or any(others)
+    ours = {FIELD_MANAGER, BEFORE_FIRST_APPLY} if entry.to_be_made else {FIELD_MANAGER}
+    others = (e for e in managed_entries(live.body) if e.get("manager") not in ours and not e.get("subresource"))
+    return not is_unreported(entry, live) or any(others)
 
 
 def record_intended(inventory: Inventory, operations: Iterable[Operation]) -> Inventory:
@@ -89,8 +96,9 @@ def _intended(before: InventoryEntry | None, operation: Create | Update) -> Inve
         if live is not None and live.uid == entry.uid:
             return entry
         entry = replace(entry, uid=None, applied_digest=None, shape_digest=None, taken_over=False, protected_by=None)
-    taken = live is not None and (is_taken_over(entry) or may_be_made_by_others(live))
-    return replace(entry, taken_over=taken, protected_by=protected_by({}, taken_over=taken))
+    taken = live is not None and (is_taken_over(entry) or may_be_made_by_others(entry, live))
+    made = live is None or entry.to_be_made
+    return replace(entry, to_be_made=made, taken_over=taken, protected_by=protected_by({}, taken_over=taken))
 
 
 def settle_inventory(

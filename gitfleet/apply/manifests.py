@@ -11,7 +11,7 @@ from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import WhenToTakeOver
 from gitfleet.apply.claims import Claims, is_terminating, needs_of
-from gitfleet.apply.ledgers import is_applied_by_gitfleet, other_owner
+from gitfleet.apply.ledgers import is_unreported, other_owner
 from gitfleet.apply.removed_fields import removed_fields
 from gitfleet.apply.writers import names_of, writers_of
 from gitfleet.formats.field_trees import FieldTree
@@ -57,7 +57,7 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
         return left_alone(
             manifest, work, live, KeepCode.TERMINATING, f"{key} is being deleted and is made again once it is gone"
         )
-    if entry is None or (entry.uid is None and not is_applied_by_gitfleet(live)) or entry.uid not in (None, live.uid):
+    if entry is None or (entry.uid is None and not is_unreported(entry, live)) or entry.uid not in (None, live.uid):
         return _take_over(manifest, work, live, entry, claims)
     return _reapply(manifest, work, live, entry, claims)
 

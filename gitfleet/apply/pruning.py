@@ -9,7 +9,7 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import GroupKind
 from gitfleet.apply.claims import Claims, is_terminating
 from gitfleet.apply.contents import Contents
-from gitfleet.apply.ledgers import has_managers, is_applied_by_gitfleet, may_be_made_by_others, other_owner
+from gitfleet.apply.ledgers import has_managers, is_unreported, may_be_made_by_others, other_owner
 from gitfleet.apply.protection import PRUNE, TAKEN_OVER, protected_by
 from gitfleet.formats.kinds import wave_of
 from gitfleet.formats.sentences import named_briefly
@@ -51,10 +51,10 @@ def _prune(entry: InventoryEntry, claims: Claims, contents: Contents) -> Operati
         return _release(entry, claims, f"{entry.key} is gone")
     if entry.uid is not None and entry.uid != live.uid:
         return _release(entry, claims, f"{entry.key} was replaced by somebody else")
-    if not is_applied_by_gitfleet(live) and (entry.uid is None or has_managers(live)):
+    if not is_unreported(entry, live) and (entry.uid is None or has_managers(live)):
         # Whatever the inventory says: what the server knows as made by others is not gitfleet's to delete. An apply
         # that sets no field (a Namespace that has only a name) leaves no managedFields at all: there the inventory
-        # is the one record of who made it.
+        # is the one record of who made it, confirmed or as the intent to.
         return _release(entry, claims, f"{entry.key} is not applied by gitfleet")
     if is_terminating(live):
         why = f"{entry.key} is being deleted and waits for its finalizers{_finalizers(live)}"
@@ -120,7 +120,7 @@ def _protection_of(entry: InventoryEntry, claims: Claims) -> str | None:
     live = claims.live(entry.key)
     if live is None:
         return None
-    unknown = entry.uid is None and may_be_made_by_others(live)
+    unknown = entry.uid is None and may_be_made_by_others(entry, live)
     return entry.protected_by or protected_by(live.body, taken_over=unknown)
 
 

@@ -305,7 +305,7 @@ def test_what_cannot_be_recorded_is_not_done_and_what_is_recorded_already_change
     before: dict[str, Inventory] = {"c1": broken, "c3": {A.key: ENTRY}}
     recorded, kept = record_all_intended(before, operations, failures)
     assert kept == operations[1:]
-    assert recorded == {**before, "c2": {A.key: InventoryEntry(key=A.key, placement=WEB)}}
+    assert recorded == {**before, "c2": {A.key: InventoryEntry(key=A.key, placement=WEB, to_be_made=True)}}
     assert [failure.subject for failure in failures.found] == [Subject("MemberCluster", "c1")]
     assert recorded["c3"] is before["c3"]
     same, all_of_them = record_all_intended({"c3": {A.key: ENTRY}}, operations[2:], Failures())

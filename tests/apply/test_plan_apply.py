@@ -405,7 +405,7 @@ def test_intent_comes_before_the_deed_and_survives_a_crash_in_between() -> None:
     cluster = ModelCluster()
     operations = plan(work(CM), live=cluster.live([CM.key]))
     recorded = record_intended({}, operations)
-    assert recorded == {CM.key: InventoryEntry(key=CM.key, placement=WEB)}
+    assert recorded == {CM.key: InventoryEntry(key=CM.key, placement=WEB, to_be_made=True)}
     cluster.perform(operations)  # and the process dies before it can tell
     (again,) = plan(work(CM), live=cluster.live([CM.key]), inventory=recorded)
     assert isinstance(again, Update) and "not confirmed" in again.reason
@@ -416,7 +416,9 @@ def test_intent_comes_before_the_deed_and_survives_a_crash_in_between() -> None:
 def test_a_new_object_in_an_owned_ones_place_is_pledged_anew() -> None:
     entry = owned(CM, live(CM))
     operations = plan(work(CM), live={CM.key: None}, inventory={CM.key: entry})
-    assert record_intended({CM.key: entry}, operations)[CM.key] == InventoryEntry(key=CM.key, placement=WEB)
+    assert record_intended({CM.key: entry}, operations)[CM.key] == InventoryEntry(
+        key=CM.key, placement=WEB, to_be_made=True
+    )
 
 
 def test_an_entry_leaves_only_when_the_object_is_gone_or_released() -> None:

@@ -102,20 +102,22 @@ def test_what_is_about_to_be_written_is_recorded_before_it_is(
     assert record_intended(before, [update]) == {CM.key: intended}
     new = Create(cluster="c1", placement=WEB, manifest=OTHER_CM, wave=1, reason="")
     assert record_intended(before, [update, new]) == {
-        CM.key: intended, OTHER_CM.key: InventoryEntry(key=OTHER_CM.key, placement=WEB)
+        CM.key: intended, OTHER_CM.key: InventoryEntry(key=OTHER_CM.key, placement=WEB, to_be_made=True)
     }  # fmt: skip
 
 
 def test_what_is_made_anew_forgets_the_uid_of_what_is_gone() -> None:
     create = Create(cluster="c1", placement=WEB, manifest=CM, wave=1, reason="")
     (entry,) = record_intended({CM.key: ENTRY}, [create]).values()
-    assert entry == replace(ENTRY, uid=None, applied_digest=None, shape_digest=None)
+    assert entry == replace(ENTRY, uid=None, applied_digest=None, shape_digest=None, to_be_made=True)
     unchanged = {CM.key: entry}
     assert record_intended(unchanged, [create]) is unchanged
 
 
 MARKED: dict[str, Any] = {"taken_over": True, "protected_by": "that it was there before gitfleet"}
 UNCONFIRMED = InventoryEntry(key=namespace().key, placement=WEB)
+BEGUN = replace(UNCONFIRMED, to_be_made=True)
+"""Seen to be missing, and created by a process whose end nobody knows."""
 OLDER = replace(UNCONFIRMED, protected_by=MARKED["protected_by"])
 
 
@@ -129,6 +131,12 @@ OLDER = replace(UNCONFIRMED, protected_by=MARKED["protected_by"])
         (UNCONFIRMED, ("kubectl",), True),
         (UNCONFIRMED, ("gitfleet",), False),
         (UNCONFIRMED, ("gitfleet", "kubectl"), True),
+        (UNCONFIRMED, (), True),
+        (BEGUN, (), False),
+        (BEGUN, ("before-first-apply",), False),
+        (BEGUN, ("gitfleet", "before-first-apply"), False),
+        (BEGUN, ("kubectl",), True),
+        (BEGUN, ("gitfleet", "kubectl"), True),
         (replace(UNCONFIRMED, **MARKED), ("gitfleet",), True),
         (replace(UNCONFIRMED, **MARKED), None, False),
         (OLDER, ("gitfleet",), True),

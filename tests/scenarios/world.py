@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -209,10 +209,7 @@ def end_of(world: World) -> dict[str, Any]:
             for name, cluster in sorted(world.fleet.clusters.items())
         },
         "inventory": {
-            name: {
-                str(key): (str(entry.placement), entry.applied_digest, entry.shape_digest, entry.uid is not None)
-                for key, entry in sorted(entries.items())
-            }
+            name: {str(key): replace(entry, uid=entry.uid and "UID") for key, entry in sorted(entries.items())}
             for name, entries in sorted(state.inventory.items())
             if entries
         },

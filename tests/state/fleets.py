@@ -414,6 +414,7 @@ def fleets(draw: st.DrawFn) -> FleetState:
                 uid=draw(st.none() | texts),
                 applied_digest=draw(st.none() | texts),
                 shape_digest=draw(st.none() | texts),
+                to_be_made=draw(st.booleans()),
                 taken_over=draw(st.booleans()),
                 protected_by=draw(st.none() | texts),
             )
