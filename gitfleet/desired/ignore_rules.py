@@ -27,6 +27,9 @@ _KNOWN_SPELLING: Final = re.compile(
 )
 """All that pathspec makes of patterns, as of 1.1: with another repetition than these, matching could take for ever."""
 
+_BRACKET: Final = re.compile(r"\\.|\[\^/\]|(\[\^?\]?[^\]]*\])", re.DOTALL)
+"""A bracket of a pattern, beside what is escaped and pathspec's own `[^/]`."""
+
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRules:
@@ -78,7 +81,7 @@ def read_ignore(content: bytes) -> IgnoreRules:
             faults.append((number, "is not a gitignore pattern; correct it or remove the line"))
             continue
         if all(_KNOWN_SPELLING.fullmatch(regex) for regex, _ in found):
-            made = ((re.compile(_without_retries(regex)), include) for regex, include in found)
+            made = ((re.compile(_within_names(_without_retries(regex))), include) for regex, include in found)
             rules += ((number, GitIgnoreSpecPattern(*one)) for one in made)
         else:
             faults.append(
@@ -104,6 +107,12 @@ def _without_retries(regex: str) -> str:
     if first.startswith(_ANY_START):
         first = f"^(?>(?:.+?/)??{first.removeprefix(_ANY_START)}(?=/))"
     return "".join((first, *(f"(?>(?:/.+?)??{part}(?=/))" for part in inner), _ANY_FOLDERS, last))
+
+
+def _within_names(regex: str) -> str:
+    """The regular expression with brackets that match no slash, whatever they exclude or have in a range: git's rule
+    (wildmatch with WM_PATHNAME), which pathspec leaves out."""
+    return _BRACKET.sub(lambda found: f"(?!/){found[1]}" if found[1] else found[0], regex)
 
 
 def _segments_without_retries(regex: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 
 import pytest
@@ -33,6 +34,13 @@ SEGMENTS = (
 )
 
 
+def as_git(lines: list[str]) -> GitIgnoreSpec:
+    """The library's own rules, but for the bracket that excludes: to git, it matches no slash."""
+    found = GitIgnoreSpec.from_lines(lines).patterns
+    made = [(one.regex.pattern.replace("[^a]", "[^a/]"), one.include) for one in found if one.regex is not None]
+    return GitIgnoreSpec([GitIgnoreSpecPattern(re.compile(regex), include) for regex, include in made])
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_rules_decide_as_they_do_for_the_library(seed: int) -> None:
     choose = random.Random(seed)
@@ -46,7 +54,7 @@ def test_rules_decide_as_they_do_for_the_library(seed: int) -> None:
             for end in several(3, ("", "", "/"))
         ]
         rules = read_ignore("\n".join(lines).encode())
-        plain = GitIgnoreSpec.from_lines(lines)
+        plain = as_git(lines)
         assert rules.faults == ()
         for _ in range(20):
             path = "/".join("".join(several(4, ("a", "a", "b"))) for _ in range(choose.randint(1, 7)))
@@ -80,6 +88,25 @@ def test_comparing_a_path_takes_as_long_as_it_is(rule: str, again: str, end: str
         return lambda: rules.hide(path)
 
     assert grows_with_its_input(run)
+
+
+@pytest.mark.parametrize(
+    ("rule", "hidden", "read"),
+    [
+        ("a[!b]c", "adc", "a/c"),
+        ("a[^b]c", "a]c", "a/c"),
+        ("/x[+-9]y", "x5y", "x/y"),
+        ("q[!a]*", "qb", "q/b"),
+        ("*[!a]*[!a]b", "xxxb", "x/b"),
+        ("a[]!]b", "a]b", "a/b"),
+        ("a\\[!b]", "a[!b]", "a/b]"),
+        ("**/a[!b]c/**", "x/a-c/y", "x/a/c/y"),
+    ],
+)
+def test_no_bracket_matches_a_slash(rule: str, hidden: str, read: str) -> None:
+    """As `git check-ignore` answers."""
+    rules = read_ignore(rule.encode())
+    assert (rules.hide(hidden), rules.hide(read)) == (True, False)
 
 
 ODD = (
