@@ -13,7 +13,16 @@ from gitfleet.api.freezes import FreezeWindow
 from gitfleet.api.layout import document, layout_of
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey, Origin
 from gitfleet.api.placing_policy import PlacingPolicy
-from gitfleet.api.values import ApiGroup, FieldPointer, KindName, NonEmpty, ObjectName, OtherManager, Seconds
+from gitfleet.api.values import (
+    ApiGroup,
+    BranchName,
+    FieldPointer,
+    KindName,
+    NonEmpty,
+    ObjectName,
+    OtherManager,
+    Seconds,
+)
 from gitfleet.formats.cel import SCHEMA as CEL_SCHEMA
 from gitfleet.formats.cel import Expression, read_expression
 
@@ -31,9 +40,9 @@ class Branches:
     members: how the names of branches for agents begin
     """
 
-    watch: NonEmpty = "main"
-    state: NonEmpty = "gitfleet/state"
-    rendered: NonEmpty = "gitfleet/rendered"
+    watch: BranchName = "main"
+    state: BranchName = "gitfleet/state"
+    rendered: BranchName = "gitfleet/rendered"
     approvals: NonEmpty = "gitfleet/approve/"
     members: NonEmpty = "gitfleet/member/"
 
@@ -42,6 +51,10 @@ class Branches:
         for name, other in (("rendered", self.watch), ("rendered", self.state), ("state", self.watch)):
             if getattr(self, name) == other:
                 yield (name,), f'is the name of another branch, "{other}"; give each of them a name of its own'
+
+    def among_others(self) -> str | None:
+        """How the branches are called among which the rendered one would be, which gitfleet makes and removes."""
+        return next((name for name in (self.approvals, self.members) if self.rendered.startswith(name)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,8 +263,11 @@ class FleetConfig:
         return {GroupKind(check.group, check.kind): check for check in self.health_checks}
 
     def breaks(self) -> Iterator[Break]:
-        """Freeze windows have names of their own, and a kind has one health check."""
+        """Freeze windows and branches have names of their own, and a kind has one health check."""
         yield from names_taken((window.name for window in self.freeze_windows), "freezeWindows", "window")
+        if self.rendered_enabled and (prefix := self.branches.among_others()) is not None:
+            sentence = f'is among the branches "{prefix}...", which gitfleet makes and removes; name another one'
+            yield ("spec", "branches", "rendered"), sentence
         kinds = [GroupKind(check.group, check.kind) for check in self.health_checks]
         for index, kind in enumerate(kinds):
             if kind in kinds[:index]:

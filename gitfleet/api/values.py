@@ -14,6 +14,7 @@ from annotated_types import MinLen
 from gitfleet.api.annotations import Accept, Check, Default, Form
 from gitfleet.formats.durations import SCHEMA as DURATION_SCHEMA
 from gitfleet.formats.durations import read_seconds, seconds_text
+from gitfleet.formats.git_names import BRANCH, is_branch
 from gitfleet.formats.int_or_percent import ABOVE_ZERO_SCHEMA, is_zero, read_int_or_percent
 from gitfleet.formats.int_or_percent import SCHEMA as INT_OR_PERCENT_SCHEMA
 from gitfleet.formats.managed_fields import FIELD_MANAGER
@@ -152,6 +153,9 @@ LabelValue = Annotated[str, _IS_LABEL_VALUE]
 SelectorValue = Annotated[str, Accept(_number_as_text, lambda _: {"type": "integer", "minimum": 0}), _IS_LABEL_VALUE]
 QuantityText = Annotated[str, Accept(_quantity_as_text, lambda _: {"type": "number"})]
 NonEmpty = Annotated[str, MinLen(1)]
+BranchName = Annotated[
+    str, _unless(is_branch, "must be a name that git takes for a branch, such as gitfleet/rendered; rename it", BRANCH)
+]
 Labels = Mapping[LabelKey, LabelValue]
 Annotations = Mapping[LabelKey, str]
 IntOrPercent = Annotated[int | str, Form(read_int_or_percent, INT_OR_PERCENT_SCHEMA)]

@@ -16,7 +16,12 @@ SHA1_DIGITS = 40
 """The digits of an object id in a repository of the usual format."""
 _OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _ABBREVIATED_ID = re.compile(r"[0-9a-f]{4,64}")
-_BAD_IN_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\.lock(?:/|$)|(?:^|/)\.|\.$|/$|^/|^-|^@$")
+BRANCH = (
+    r"(?![./-]|@$|HEAD$)(?![\s\S]*(?:[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|[./]$))"
+    r"[\s\S]{1,255}"
+)
+"""What git takes as the name of a branch (git-check-ref-format --branch), beside its length in bytes."""
+_BRANCH = re.compile(BRANCH)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _TRAILER_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 # HFS+ drops these when it compares names, so ".g\u200cit" would be ".git" on such a disk (git's fsck refuses it too).
@@ -39,10 +44,15 @@ def is_abbreviated_id(text: str) -> bool:
 
 def check_branch(branch: str) -> str:
     """The branch name itself when git would take it below refs/heads (the rules of git-check-ref-format)."""
-    if not branch or _BAD_IN_BRANCH.search(branch) or len(branch.encode(errors="replace")) > _LONGEST_NAME_BYTES:
+    if not is_branch(branch):
         raise BadInput(f"{branch[:80]!r} is not a branch name that git accepts.", hint="Use a name such as main.")
     _check_utf8(branch, "branch name")
     return branch
+
+
+def is_branch(branch: str) -> bool:
+    """Whether `check_branch` takes a name, as far as it is Unicode."""
+    return bool(_BRANCH.fullmatch(branch)) and len(branch.encode(errors="replace")) <= _LONGEST_NAME_BYTES
 
 
 def check_path(path: str) -> str:

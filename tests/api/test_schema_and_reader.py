@@ -42,7 +42,7 @@ BEYOND: Final = (
     "must be Approval before a stage", "needs exactly one", "must be empty with operator Exists",
     "must not be empty with operator Equal", "is required with ", "is required in each term", "needs at least one ",
     "takes no values", "In needs ", "NotIn needs ", "needs `available`", "needs `jsonPointers`",
-    "is the name of another branch",
+    "is the name of another branch", "is among the branches",
     # What stands twice, or contradicts another item of its list.
     "stands twice", "is already in the list", "is taken by an earlier", "contradicts an earlier",
     # Numbers that stand in a text.

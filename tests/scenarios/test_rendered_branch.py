@@ -348,14 +348,26 @@ def test_a_lost_race_is_no_error() -> None:
     assert "c1/other.yaml" not in files(world)
 
 
-def test_the_branch_is_never_the_watched_one_or_the_states() -> None:
-    for name in ("main", STATE):
-        world = rendering(World(rules=(QUICK,)))
-        world.commit(builders.fleet_config(rendered={"enabled": True}, branches={"rendered": name}), *members("c1"))
-        world.settle()
-        (fault,) = [str(fault) for fault in world.state().faults]
-        assert "spec.branches.rendered: " in fault
-        assert "README.md" not in world.repo.files("main")
+@pytest.mark.parametrize("name", ["main", STATE, "HEAD", "a..b", "gitfleet/approve/shop", "gitfleet/member/c1"])
+def test_the_branch_is_no_other_one_and_none_that_git_refuses(name: str) -> None:
+    world = rendering(World(rules=(QUICK,)))
+    world.commit(builders.fleet_config(rendered={"enabled": True}, branches={"rendered": name}), *members("c1"))
+    world.settle()
+    (fault,) = [str(fault) for fault in world.state().faults]
+    assert "spec.branches.rendered: " in fault
+    assert world.repo.fetch().keys() == {"main", STATE}
+    assert "README.md" not in world.repo.files("main")
+
+
+def test_a_name_given_to_the_process_does_not_make_it_another_branch(caplog: pytest.LogCaptureFixture) -> None:
+    world = rendering(World(rules=(QUICK,)))
+    world.driver.state_branch = BRANCH
+    world.commit(CONFIG, *members("c1"), *web(), builders.placement("web"))
+    for _ in range(3):
+        world.driver.reconcile()
+    assert f'it cannot be the branch "{BRANCH}", which holds something else' in caplog.text
+    assert {commit.author for commit in commits(world)} == {GITFLEET}
+    assert not any(path.startswith("c1/") for path in files(world))
 
 
 def test_only_what_changed_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
