@@ -68,7 +68,7 @@ def _prune(entry: InventoryEntry, claims: Claims, contents: Contents) -> Operati
     return (
         _protected(entry, live, claims, contents)
         or _protecting(entry, live, claims, contents)
-        or _left_to_owner(entry, live, claims)
+        or _left_to_owner(entry, live, claims, contents)
         or _delete(entry, live, claims)
     )
 
@@ -129,10 +129,16 @@ def _finalizers(live: LiveObject) -> str:
     return f" ({named_briefly([str(name)[:_LONGEST_NAME] for name in names], 3)})" if names else ""
 
 
-def _left_to_owner(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Release | None:
-    """An object that another one owns goes with that one, as in KubeFleet (kubefleet.md §6, co-owned)."""
+def _left_to_owner(entry: InventoryEntry, live: LiveObject, claims: Claims, contents: Contents) -> Release | None:
+    """An object that another one owns goes with that one, as in KubeFleet (kubefleet.md §6, co-owned); or with what it
+    lies in, where that is deleted."""
     owner = other_owner(live)
-    return _release(entry, claims, f"{entry.key} stays on the cluster: {owner} owns it, too") if owner else None
+    if owner is None:
+        return None
+    gone = (one for one in contents.around(entry) if one.key.identity not in claims.staying)
+    taker = next((one.key for one in gone if isinstance(prune(one, claims, contents), Delete)), None)
+    why = "stays on the cluster" if taker is None else f"goes with {taker}, which is deleted"
+    return _release(entry, claims, f"{entry.key} {why}: {owner} owns it, too")
 
 
 def _delete(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Delete:

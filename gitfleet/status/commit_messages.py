@@ -107,10 +107,8 @@ def sentence(event: Event) -> str:
     match event.type:
         case EventType.HELD | EventType.RELEASED if "hold" in fields:
             return _of_hold(event)
-        case EventType.RELEASED if "left" in fields:
-            return f"{place}{_names(fields)} left on {event.cluster}, no longer managed"
         case EventType.RELEASED:
-            return f"{place}{event.cluster} given up, {_left_there(fields['objects'])}"
+            return f"{place}{_names(fields)} left on {event.cluster}, no longer managed"
         case EventType.AVAILABLE:
             return f"{place}{event.cluster} {'available' if fields['value'] else 'not available'}"
         case EventType.SNAPSHOT:

@@ -1,9 +1,9 @@
 """What happened between two states, and what outcomes say was applied: the events of the timeline (contracts.md §5).
 
 Beyond the contract's types: `updating` (a bound cluster is to get another snapshot), `updated` (it has it now),
-`failed` (a condition of a binding turned False), `released` (a binding is gone and so many `objects` of its resources
-stay on the cluster; with `left`: the binding stays, and these are left there; with `hold`: its removals were approved,
-taken back, or are held by the one that is `replacedBy`), `cluster` (a cluster joined, leaves, left, where so many
+`failed` (a condition of a binding turned False), `released` (so many `objects` of a placement stay on the cluster as
+nobody's, the first of them by name in `left`; with `hold`: its removals were approved, taken back, or are held by the
+one that is `replacedBy`), `cluster` (a cluster joined, leaves, left, where so many
 `objects` stay, or changed its state), `evictionRefused` (an eviction is invalid or was not executed), `placement`
 (accepted, removed, renamed with its `former` name, or a condition of it changed), `commitRead` (another desired commit
 was observed) and `faultsCleared`.
@@ -174,9 +174,12 @@ def _placement_events(
 def _left_events(cluster: str, record: PlacementRecord | None, left: Collection[ObjectKey]) -> Iterator[Event]:
     """What stays on a cluster that its placement goes on with; else the binding's own end says it."""
     if record is not None and any(binding.cluster == cluster for binding in record.bindings):
-        names = [str(key) for key in left][:_MOST_NAMED]
-        fields: Mapping[str, JsonValue] = {"objects": len(left), "left": names}
-        yield Event(type=EventType.RELEASED, placement=str(record.placement.key), cluster=cluster, fields=fields)
+        yield _left_event(record.placement.key, cluster, left)
+
+
+def _left_event(key: PlacementKey, cluster: str, left: Collection[ObjectKey]) -> Event:
+    fields: Mapping[str, JsonValue] = {"objects": len(left), "left": [str(one) for one in left][:_MOST_NAMED]}
+    return Event(type=EventType.RELEASED, placement=str(key), cluster=cluster, fields=fields)
 
 
 def _snapshot_events(name: str, old: PlacementRecord | None, new: PlacementRecord) -> Iterator[Event]:
@@ -204,11 +207,9 @@ def _bindings_events(
     indexes = {one.name: str(one.index) for one in new.resource_snapshots} if new else {}
     for cluster, earlier, later in changed(befores, afters):
         if later is None:
-            stay = len(left_behind.get(cluster, {}).get(key, ()))
-            fields: Mapping[str, int] = {"objects": stay} if stay else {}
-            yield Event(
-                type=EventType.RELEASED if stay else EventType.REMOVED, placement=name, cluster=cluster, fields=fields
-            )
+            left = left_behind.get(cluster, {}).get(key)
+            removed = Event(type=EventType.REMOVED, placement=name, cluster=cluster)
+            yield _left_event(key, cluster, left) if left else removed
         elif new is not None and later != earlier:
             for type_, condition in _binding_events(indexes, earlier, later):
                 yield Event(type=type_, placement=name, cluster=cluster, fields=condition)

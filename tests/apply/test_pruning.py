@@ -295,6 +295,16 @@ def test_a_definition_stays_with_what_is_protected_of_its_kind() -> None:
         assert {o.key for o in found if isinstance(o, Delete)} == {*there} - released_
 
 
+def test_what_another_one_owns_goes_with_its_namespace_where_that_goes() -> None:
+    there = {CM.key: CO_OWNED, NS.key: live(NS, uid="ns", manager="gitfleet")}
+    entries = {m.key: owned(m, there[m.key]) for m in (CM, NS)}
+    for protected, said in ((None, f"goes with {NS.key}, which is deleted: HelmRelease x owns it, too"), (KEEP, OWNED)):
+        entries[NS.key] = replace(entries[NS.key], protected_by=protected)
+        found = {o.key: o for o in plan(live=there, inventory=entries, **LEAVES)}
+        assert isinstance(found[NS.key], Delete) is (protected is None)
+        assert found[CM.key] == released(said)
+
+
 def test_a_definition_that_is_gone_or_names_no_kind_takes_nothing_along() -> None:
     crd, custom = manifest(CRD), manifest(CUSTOM)
     there = {m.key: live(m, uid=m.key.kind, manager="gitfleet") for m in (crd, custom)}

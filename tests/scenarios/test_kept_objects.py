@@ -194,7 +194,7 @@ def test_what_it_lies_in_stays_with_it_however_late_that_goes(held: str, renamed
 
 OTHER_FILE = "resources/web/configmap-other.yaml"
 LATER = {
-    "with its placement": (["placements/web.yaml"], "web: c1 given up, 1 object stays there"),
+    "with its placement": (["placements/web.yaml"], "web: Namespace/web left on c1, no longer managed"),
     "by itself": (
         ["resources/web/namespace-web.yaml", OTHER_FILE],
         "web: Namespace/web left on c1, no longer managed",

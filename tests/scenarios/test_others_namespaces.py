@@ -10,6 +10,8 @@ import pytest
 
 from gitfleet.api.objects import ObjectKey
 from gitfleet.cli.plan_text import lines_of
+from gitfleet.model.events import EventType
+from gitfleet.status import sentence
 from tests import builders
 from tests.scenarios.test_garbled_state import garble
 from tests.scenarios.test_holds import answer
@@ -104,6 +106,8 @@ def test_what_others_make_between_the_intent_and_the_apply_is_theirs() -> None:
 def test_what_is_selected_again_is_still_theirs() -> None:
     world = begun()
     assert unplaced(world)
+    (event,) = (event for event in world.events if event.type is EventType.RELEASED and "left" in event.fields)
+    assert sentence(event) == "shop: Namespace/shop left on c1, no longer managed"
     world.commit(PLACED)
     world.settle()
     assert unplaced(world)

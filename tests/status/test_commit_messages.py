@@ -80,8 +80,6 @@ SENTENCES: list[tuple[str, dict[str, Any], str]] = [
     ("updated", {"snapshot": "3"}, "web: a updated to snapshot 3"),
     ("unscheduled", {"state": "Unscheduled"}, "web: a no longer picked"),
     ("removed", {}, "web: resources removed from a"),
-    ("released", {"objects": 1}, "web: a given up, 1 object stays there"),
-    ("released", {"objects": 2}, "web: a given up, 2 objects stay there"),
     ("released", {"objects": 1, "left": ["C/w/x"]}, "web: C/w/x left on a, no longer managed"),
     (
         "released",
@@ -149,7 +147,18 @@ def test_the_subject_is_what_matters_most() -> None:
         ("failed", {"reason": "r", "message": "m"}),
         ("cluster", {"state": "left"}),
         *[
-            (name, {"objects": 1, "snapshot": 1, "value": True, "index": 1, "commit": "c", "state": "healthy"})
+            (
+                name,
+                {
+                    "objects": 1,
+                    "left": ["x"],
+                    "snapshot": 1,
+                    "value": True,
+                    "index": 1,
+                    "commit": "c",
+                    "state": "healthy",
+                },
+            )
             for name in ("removed", "released", "unscheduled", "updated", "available", "updating", "bound")
         ],
         ("scheduled", {}),

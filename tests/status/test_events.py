@@ -133,12 +133,14 @@ def test_what_stays_on_a_cluster_is_counted_for_the_placement_and_for_the_cluste
     bound, there = binding(WEB, "a"), replace(fleet(binding(WEB, "a")), clusters={"a": cluster("a"), "b": cluster("b")})
     one, two, three = (ObjectKey("", "v1", "ConfigMap", "web", name) for name in ("one", "two", "three"))
     stays = {"a": {WEB: (one, two, three), PlacementKey("", "gone"): (one, two)}}
-    assert lines(there, replace(there, placements=fleet().placements, left_behind=stays)) == [of("released", objects=3)]
+    names = ["ConfigMap/web/one", "ConfigMap/web/two", "ConfigMap/web/three"]
+    left = of("released", objects=3, left=names)
+    assert lines(there, replace(there, placements=fleet().placements, left_behind=stays)) == [left]
     assert lines(there, replace(there, placements=fleet().placements, left_behind={"a": {}})) == [of("removed")]
     assert lines(there, replace(fleet(bound), left_behind=stays)) == [
         {"type": "cluster", "cluster": "a", "state": "left", "objects": 5},
         {"type": "cluster", "cluster": "b", "state": "left"},
-        of("released", objects=3, left=["ConfigMap/web/one", "ConfigMap/web/two", "ConfigMap/web/three"]),
+        left,
     ]
     ill = cluster("a", healthy="False")
     stayed = lines(there, replace(there, clusters={**there.clusters, "a": ill}, left_behind={"a": {WEB: (one,)}}))
