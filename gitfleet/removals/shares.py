@@ -58,7 +58,7 @@ def shares_exceeded(asked: Asked, before: FleetState, placed: Placed, wanted: Ma
     waiting = _by_placement(asked.held)
     for key, removals in _by_placement(asked.new).items():
         gone, held = set().union(*removals.values()), set().union(*waiting.get(key, {}).values())
-        total = len(placed.by_placement.get(key, ()))
+        total = len(gone.union(held, placed.by_placement.get(key, ())))  # with what others keep until it has that
         share = _Share(limits, f"placement {key}", gone, total, len(placed.clusters_of(key)), held)
         if share.exceeded:
             yield Finding(share.reason, tuple(removals))

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gitfleet.api.fleet import MassDelete
-from gitfleet.api.holds import HoldRule, Removal
+from gitfleet.api.holds import HoldRule, Removal, RemovalKind
 from gitfleet.model.state import FleetState
 from gitfleet.removals.kept import Kept
 from gitfleet.removals.placed import Losses
@@ -160,3 +160,16 @@ def test_what_takes_nothing_away_exceeds_nothing() -> None:
     nothing = MassDelete(max_percent=0, min_clusters=1, min_objects=1)
     assert found([of_object(config_map("never-placed"))], wanted=nothing) == {}
     assert found([of_object(A)], before=fleet(placed(SHOP, FIVE, *SHOPS)), wanted=nothing) == {}
+
+
+def test_what_others_keep_for_a_placement_counts_as_had_by_it() -> None:
+    moved = {one.key for one in WEBS[:4]}
+    owned = {
+        name: {key: replace(entry, placement=SHOP) if key in moved else entry for key, entry in entries.items()}
+        for name, entries in BEFORE.inventory.items()
+    }
+    limits = MassDelete(max_percent=60)
+    before = replace(BEFORE, inventory=owned, mass_delete=limits)
+    sentence = "the commit removes 50 of the 50 objects that placement web has, from 5 clusters (more than 60%)"
+    gone = Removal(kind=RemovalKind.PLACEMENT, placement=WEB)
+    assert found([gone], before=before, wanted=limits) == {sentence: [gone.id]}
