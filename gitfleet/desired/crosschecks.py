@@ -106,7 +106,8 @@ def _selector_breaks(placement: Placement, scopes: Mapping[GroupKind, bool]) -> 
 
 
 def update_refusals(objects: Iterable[ReadObject], accepted: FleetState, recovery: Recovery) -> Refusals:
-    """Edits of what may not change. A placement that is leaving says nothing about another one of its name."""
+    """Edits of what may not change. A placement that is leaving, or that no file had and only a hold or an error keeps,
+    says nothing about another one of its name."""
     refused: Refusals = []
     items = list(objects)
     unfinished = _unfinished_runs(items, accepted)
@@ -116,7 +117,8 @@ def update_refusals(objects: Iterable[ReadObject], accepted: FleetState, recover
             record = accepted.placements.get(value.key)
             runs = unfinished.get(value.key, [])
             old = record.placement if record is not None else None
-            notes = placement_update_breaks(old, value, runs) if old is not None and old.deleting is None else []
+            is_other = old is None or old.deleting is not None or recovery.is_used_again(item)
+            notes = placement_update_breaks(old, value, runs) if old is not None and not is_other else []
         elif isinstance(value, Eviction):
             known = accepted.evictions.get(value.name)
             notes = eviction_update_breaks(known, value) if known is not None else []

@@ -68,6 +68,14 @@ class Recovery:
         kustomization had: what was placed of it stays as long as the error does."""
         return is_build_file(path) or not self.was_refused(path, label)
 
+    def is_used_again(self, item: ReadObject) -> bool:
+        """Whether no file had an object before this commit, with an error or without: what still goes on under its name
+        is one that a commit had removed."""
+        path, changed = item.origin.path, self._request.changed
+        if changed is None or path not in changed or path in self.paths_of(item.identity):
+            return False
+        return not any(item.identity in self.named_in(known) for known in self._request.before)
+
     def is_new_double(self, identity: Identity, path: str, count: int) -> bool:
         """Whether one of so many definitions of an object in a file was, or may have been, another object before this
         commit."""
