@@ -86,6 +86,15 @@ class Claims:
         waits = request.may_leave or holder in request.holds or self.gives_up(holder, identity)
         return waits or identity in self.kept
 
+    def would_set_back(self, placement: PlacementKey, entry: InventoryEntry) -> bool:
+        """Whether a placement has an object in its work only because the removal is held, and another one that took it
+        over changed it since: what the hold keeps is what was there when it was held."""
+        identity = entry.key.identity
+        if entry.placement == placement or identity not in self.request.held.get(placement, ()):
+            return False
+        manifests = self.works[placement].manifests
+        return all(m.digest != entry.applied_digest for m in manifests if m.key.identity == identity)
+
     def yields_to(self, placement: PlacementKey, manifest: Manifest, holder: PlacementKey) -> bool:
         """Whether the placement that has an object lets go of it for another one that wants it here: it is to lose the
         object, and the other one changes nothing in it, so that neither waits for the rollout of the other; or its
@@ -141,7 +150,7 @@ def _holders(claims: Claims) -> tuple[dict[Identity, PlacementKey], dict[Identit
     """`holders`, and for whom each object stays, one that only reports differences included."""
     staying = {i: e.placement for i, e in claims.entries.items() if not claims.releases(e)}
     holders = {i: placement for i, placement in staying.items() if not claims.hands_over(claims.entries[i])}
-    going = claims.request.going
+    going, taken = claims.request.going, dict[Identity, PlacementKey]()
     for placement, work in sorted(claims.works.items(), key=lambda item: item[0] in going):
         reports_only = work.apply_strategy.type.only_reports
         for manifest in work.manifests if work.error is None else ():
@@ -150,14 +159,15 @@ def _holders(claims: Claims) -> tuple[dict[Identity, PlacementKey], dict[Identit
             if reports_only:
                 continue
             entry = claims.entries.get(identity)
-            if entry is not None and entry.placement != placement and placement in going:
-                holders.setdefault(identity, entry.placement)  # it has it since: what leaves takes nothing back
+            leaves = entry is not None and entry.placement != placement and placement in going
+            if entry is not None and (leaves or claims.would_set_back(placement, entry)):
+                taken[identity] = entry.placement  # it has it since: what leaves takes nothing back
                 continue
             holder = holders.setdefault(identity, placement)
             if holder != placement and claims.yields_to(placement, manifest, holder):
                 holders[identity] = placement
             staying[identity] = holders[identity]
-    return holders, staying
+    return {**taken, **holders}, staying
 
 
 def _is_applied(holder: PlacementKey | None, works: Mapping[PlacementKey, Work]) -> bool:

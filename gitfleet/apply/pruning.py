@@ -170,6 +170,10 @@ def _propagation_of(kind: GroupKind) -> PropagationPolicy:
 
 def _hold(entry: InventoryEntry, claims: Claims) -> Operation | None:
     """Why an entry stays that is in no work of its own placement in this plan."""
+    holder = claims.staying[entry.key.identity]
+    if claims.releases(entry) and claims.would_set_back(holder, entry):
+        why = f"{entry.key} stays as it is until the hold on its removal from {holder.kind} {holder} is answered"
+        return keep_entry(entry, claims, KeepCode.KEPT_FOR_SUCCESSOR, why, claims.live(entry.key))
     if claims.releases(entry) or (claims.hands_over(entry) and entry.key.identity in claims.holders):
         return None
     work = claims.works.get(entry.placement)
