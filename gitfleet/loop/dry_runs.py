@@ -12,6 +12,7 @@ from typing import Final
 from gitfleet import reconcile
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.apply import Pair, PlansMemo, Question
+from gitfleet.formats.sentences import named_briefly
 from gitfleet.formats.sops import is_sops_encrypted
 from gitfleet.loop.fanout import Fanout
 from gitfleet.model.decisions import Decision, Inputs
@@ -22,6 +23,7 @@ MOST_AT_ONCE: Final = 100
 """Dry runs of one cluster before deciding, and before planning; the next pass goes on."""
 ASKED_AGAIN_AFTER: Final = timedelta(minutes=10)
 _ENCRYPTED: Final = "its values are encrypted, and no server is asked about such a manifest"
+_LEFT: Final = "what the server filled in on {} is not known of all objects yet, and the next pass asks"
 _Observations = Mapping[str, ClusterObservation]
 log = logging.getLogger(__name__)
 
@@ -56,29 +58,40 @@ class AskedClusters:
     def plan_operations(
         self, fanout: Fanout, decision: Decision, newly_observed: _Observations, memo: reconcile.Memo
     ) -> tuple[Decision, tuple[Operation, ...], reconcile.Memo]:
-        """`reconcile.plan_operations`, again where clusters had to be asked."""
+        """`reconcile.plan_operations`, again where clusters had to be asked: these count as observed again. What was
+        never asked about waits for the next pass; whatever came of a question, it is asked no more."""
         planned = reconcile.plan_operations(decision, newly_observed, memo)
-        seen = planned[0].inputs
-        told = self._told(fanout, decision.after.clusters, planned[2].plans, seen)
+        seen, clusters = planned[0].inputs, decision.after.clusters
+        told = self._told(fanout, clusters, planned[2].plans, seen)
         if told is seen:
             return planned
         inputs = replace(decision.inputs, observations=told.observations)
-        return reconcile.plan_operations(replace(decision, inputs=inputs), newly_observed, planned[2])
+        decided, operations, memo = reconcile.plan_operations(
+            replace(decision, inputs=inputs), newly_observed, planned[2]
+        )
+        before, after = decision.inputs.observations, told.observations
+        again = {name for name in after if name not in before or after[name].dry_runs is not before[name].dry_runs}
+        left = sorted(
+            name
+            for name, questions in _questions(clusters, memo.plans, told).items()
+            if not questions.keys() <= self._answers.get(name, {}).keys()
+        )
+        waiting = (*decided.waiting, *([_LEFT.format(named_briefly(left, 3))] if left else ()))
+        decided = replace(decided, observed_again=decided.observed_again | again, waiting=waiting)
+        return decided, operations, memo
 
     def _told(self, fanout: Fanout, clusters: Mapping[str, MemberCluster], plans: PlansMemo, inputs: Inputs) -> Inputs:
-        """The inputs with the answers to the plans' questions; the very same where there are none. Clusters that nobody
-        observed are not asked either."""
-        seen, questions = inputs.observations, dict[str, Mapping[Pair, Question]]()
-        for name, planned in plans.items():
-            found = planned.request.compared.questions
-            if found and name in clusters and name in seen and seen[name].observed:
-                # What was never asked about comes first: objects that change in each pass keep no other one waiting.
-                answered = self._answers.get(name, {})
-                in_turn = sorted(found.items(), key=lambda question: question[0] in answered)
-                questions[name] = dict(in_turn[:MOST_AT_ONCE])
+        """The inputs with the answers to the plans' questions; the very same where there are none."""
+        seen, questions = inputs.observations, _questions(clusters, plans, inputs)
         if not questions:
             return inputs
-        return replace(inputs, observations=self.answered(fanout, clusters, questions, seen, inputs.now))
+        first = {name: self._first_of(name, found) for name, found in questions.items()}
+        return replace(inputs, observations=self.answered(fanout, clusters, first, seen, inputs.now))
+
+    def _first_of(self, name: str, questions: Mapping[Pair, Question]) -> Mapping[Pair, Question]:
+        """What was never asked about comes first: objects that change in each pass keep no other one waiting."""
+        answered = self._answers.get(name, {})
+        return dict(sorted(questions.items(), key=lambda question: question[0] in answered)[:MOST_AT_ONCE])
 
     def answered(
         self,
@@ -110,6 +123,18 @@ class AskedClusters:
             if answer.body is None:
                 self._refused[name, pair] = now
                 log.warning("%s: %s", name, answer.error)
+
+
+def _questions(
+    clusters: Mapping[str, MemberCluster], plans: PlansMemo, inputs: Inputs
+) -> dict[str, Mapping[Pair, Question]]:
+    """What plans ask of each cluster; those that nobody observed are not asked either."""
+    seen = inputs.observations
+    return {
+        name: found
+        for name, planned in plans.items()
+        if (found := planned.request.compared.questions) and name in clusters and name in seen and seen[name].observed
+    }
 
 
 def _is_encrypted(question: Question) -> bool:

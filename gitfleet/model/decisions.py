@@ -42,7 +42,7 @@ class Decision:
     """The state to be published as intent, the works of each cluster behind it, and the rollout plans that explain it.
 
     `seen_works` are the works that the observations were compared with, `observed_again` the clusters that were
-    observed a second time, for objects that nobody owns yet. `wake_at` is the first moment at which time
+    observed a second time, for objects that nobody owns yet, or asked what they filled in. `wake_at` is when time
     alone may change the decision, None when time changes nothing. `failures` are what could not be decided;
     `deletions` are the placed objects that overrides of type Delete newly take from clusters, held or not;
     `overrides` are the newest snapshots of the commit's overrides that can be read.

@@ -15,6 +15,7 @@ from gitfleet.loop import dry_runs
 from gitfleet.simulation import requests
 from gitfleet.simulation.dry_runs import replaced as replaced_as_it_is
 from tests import builders
+from tests.scenarios.staged_world import QUICK
 from tests.scenarios.world import World
 
 WEB = ObjectKey("apps", "v1", "Deployment", "shop", "web")
@@ -147,6 +148,33 @@ def test_so_many_at_once_and_the_rest_in_the_next_pass(asked: list[str], monkeyp
     assert counts == [4, 5, 5, 5], "before deciding, and before planning"
     world.settle()
     assert not world.bindings("shop")["c1"].drifted
+
+
+@pytest.mark.parametrize("answers", [True, False], ids=["answered", "refused"])
+def test_a_run_until_all_is_settled_asks_about_all_first(monkeypatch: pytest.MonkeyPatch, answers: bool) -> None:
+    """What has drifted stands in front, and its answers change nothing."""
+    monkeypatch.setattr(dry_runs, "MOST_AT_ONCE", 2)
+    world = World(rules=(QUICK,))
+    names = [f"web-{number}" for number in range(12)]
+    world.commit(*fleet(comparisonOption="FullComparison"), *(builders.deployment("shop", name) for name in names))
+    world.settle()
+    cluster = world.fleet.cluster("c1")
+    for number, name in enumerate(names):
+        for value in (5, 30) if number > 7 else (5,):
+            patch = [{"op": "replace", "path": GRACE, "value": value}]
+            cluster.mutate(ObjectKey("apps", "v1", "Deployment", "shop", name), patch)
+    if not answers:
+        cluster.memory.rules = (ClusterRule(object=ObjectPattern(kind="Deployment"), apply="fail"),)
+    world.advance(minutes=5)
+    results = [world.driver.reconcile()]
+    while not results[-1].settled and len(results) < 12:
+        results.append(world.driver.reconcile())
+    said = "what the server filled in on c1 is not known of all objects yet, and the next pass asks"
+    assert said in results[0].waiting
+    assert results[-1].settled and len(results) <= 6
+    # Refused, all that somebody wrote counts.
+    drifted_ = [drift.key.name for drift in world.bindings("shop")["c1"].drifted]
+    assert drifted_ == sorted(names[:8] if answers else names)
 
 
 def test_what_changes_in_each_pass_keeps_nothing_else_from_being_asked(
