@@ -111,7 +111,7 @@ def tree_change(wanted: Folders, own: Tree, there: Tree, readme: bytes, contents
 
 def _files_of(folder: Folder, had: Files, before: Folder | None, contents: Contents) -> Files:
     """The files of a folder; the very same value where nothing changes."""
-    if before is not None and (before is folder or before == folder):
+    if before is folder:
         return had
     known = before.manifests if before is not None else {}
     files = {name: oid for name, oid in had.items() if oid and folder.keeps(name)}

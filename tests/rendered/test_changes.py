@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import pytest
+
 from gitfleet.api.objects import Manifest
 from gitfleet.formats.git_names import blob_id
 from gitfleet.rendered import Contents, Tree, commit_message, tree_change, tree_of
@@ -53,6 +55,18 @@ def test_only_what_differs_is_written_and_a_folder_without_files_vanishes() -> N
         "Render web on c1 and c2",
         "As of commit abc.\n\n- c1/web: 1 file written, 0 removed\n- c2/web: 0 files written, 1 removed",
     )
+
+
+@pytest.mark.parametrize("encrypted", [True, False])
+def test_the_order_of_fields_counts_where_a_mac_is_of_it(encrypted: bool) -> None:
+    body = builders.config_map("web", "a", {"one": "1", "two": "2"})
+    body |= {"sops": {"mac": "m"}} if encrypted else {}
+    turned = {**body, "data": dict(reversed(body["data"].items()))}
+    before, after = (builders.manifest_of(one) for one in (body, turned))
+    assert before.digest == after.digest
+    known = written({"c1/web": folder(before)})
+    change = tree_change({"c1/web": folder(after)}, known, known, README, Contents(40))
+    assert list(change.write.values()) == ([file_content(after)] if encrypted else [])
 
 
 def test_the_ids_are_those_of_the_repository() -> None:

@@ -11,7 +11,9 @@ import pytest
 import yaml
 
 from gitfleet.adapters.sops import AgeDecryptor
-from gitfleet.api.objects import key_of
+from gitfleet.api.objects import ObjectKey, key_of
+from gitfleet.simulation import requests
+from gitfleet.simulation.dry_runs import replaced
 from tests import builders
 from tests.scenarios.staged_world import QUICK, members
 from tests.scenarios.world import STATE, World
@@ -88,6 +90,24 @@ def test_clusters_get_the_values_and_nothing_else_has_them(keys: Path) -> None:
     for text in ("c4nary", base64.b64encode(FIRST.encode()).decode(), base64.b64encode(SECOND.encode()).decode()):
         assert text not in recorded
     assert "c4nary" not in "".join(map(str, world.events))
+
+
+def test_no_server_is_asked_about_an_encrypted_manifest(keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others' fields are drift there, as its server cannot say what it filled in."""
+    world = world_of(keys, encrypted(secret(), to=KEY), comparisonOption="FullComparison")
+    put: list[str] = []
+
+    def noted(server: Any, key: ObjectKey, *more: Any) -> Any:
+        put.append(key.name)
+        return replaced(server, key, *more)
+
+    monkeypatch.setattr(requests, "replaced", noted)
+    for kind, name in (("Secret", "db"), ("ConfigMap", "other")):
+        added = [{"op": "add", "path": "/data/theirs", "value": "eA=="}]
+        world.fleet.cluster("c1").mutate(ObjectKey("", "v1", kind, "web", name), added)
+    world.settle()
+    assert put == ["other"]
+    assert sorted(one.key.name for one in world.bindings("web")["c1"].drifted) == ["db", "other"]
 
 
 def test_no_digest_on_the_state_branch_depends_on_a_value(keys: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from gitfleet.api.objects import Manifest, key_of
-from gitfleet.errors import Forbidden, RemoteUnreachable, UnreadableCommit
+from gitfleet.errors import Forbidden, GitfleetError, RemoteUnreachable, RetryLater, UnreadableCommit
 from gitfleet.formats.git_names import GITFLEET
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.rendered_branch import RenderedBranch
@@ -329,6 +329,30 @@ def test_what_the_remote_refuses_is_said_and_tried_again() -> None:
     assert len(refused) == 3
     assert images(world) == dict.fromkeys(("c1", "c2", "c3"), "web:2")
     assert warnings(world) == []
+
+
+@pytest.mark.parametrize("error", [Forbidden("the remote refused the push"), RemoteUnreachable("no answer")])
+def test_what_is_refused_is_tried_again_after_growing_pauses(error: GitfleetError) -> None:
+    """A run is not settled meanwhile where another try may do, and is where a person must act."""
+    world = settled("c1")
+    tried: list[float] = []
+    begun = world.clock.monotonic()
+
+    def refuse(change: BranchChange) -> None:
+        if change.branch == BRANCH:
+            tried.append(world.clock.monotonic() - begun)
+            raise error
+
+    world.repo.before_commit = refuse
+    world.commit(*web("web:2"))
+    results = []
+    for _ in range(24):
+        results.append(world.driver.reconcile())
+        world.clock.advance(0.5)
+    assert tried == [0.0, 1.0, 3.0, 7.0]
+    world.clock.advance(60)
+    results = [world.driver.reconcile() for _ in range(2)]
+    assert {result.settled for result in results} == {not isinstance(error, RetryLater)}
 
 
 def test_a_lost_race_is_no_error() -> None:
