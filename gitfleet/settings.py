@@ -76,13 +76,22 @@ class ForgeSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HttpSettings:
+    """Where a continuous run answers over HTTP; `host` "" is every address of the machine."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """One process's settings.
 
     `cache_dir` holds the mirror and the parse cache: losing it costs time only. `simulated_dir` keeps simulated
     clusters between runs; `simulate_unconnected` lets a cluster without connection be simulated (demo, simulate).
     `watch_branch` overrides the FleetConfig's; `approval_policy` is a file with a policy that outranks the one there.
-    Without `forge` nothing is shown on one. `sops_age_key_file` has the age keys that SOPS files are decrypted with.
+    Without `forge` nothing is shown on one, and without `http` no port is opened. `sops_age_key_file` has the age keys
+    that SOPS files are decrypted with.
     """
 
     repo: str
@@ -97,6 +106,7 @@ class Settings:
     git_credentials: GitCredentials = GitCredentials()
     forge: ForgeSettings | None = None
     sops_age_key_file: Path | None = None
+    http: HttpSettings | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

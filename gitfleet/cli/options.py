@@ -14,7 +14,7 @@ import click
 
 from gitfleet.cli.messages import say
 from gitfleet.errors import MissingPart
-from gitfleet.settings import ConnectionRules, ForgeSettings, GitCredentials, Settings, WhatIfOptions
+from gitfleet.settings import ConnectionRules, ForgeSettings, GitCredentials, HttpSettings, Settings, WhatIfOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -259,6 +259,21 @@ def repository_of(address: str) -> str:
     return path if "/" in path else ""
 
 
+listen = click.option(
+    "--listen", metavar="ADDRESS:PORT", help="Where to answer /healthz, /readyz and /metrics (:8080: every address)."
+)
+
+
+def http_settings(address: str | None) -> HttpSettings | None:
+    """Where to answer over HTTP; UsageError for what is no address and port."""
+    if address is None:
+        return None
+    found = re.fullmatch(r"(?:\[(?P<six>[^\[\]]+)\]|(?P<host>[^\[\]:]*)):(?P<port>[0-9]{1,5})", address)
+    if found is None:
+        raise click.UsageError(f"--listen {address} is no ADDRESS:PORT, such as :8080, 127.0.0.1:8080 or [::]:8080")
+    return HttpSettings(host=found["six"] or found["host"] or "", port=int(found["port"]))
+
+
 class ProcessOptions(ForgeOptions, total=False):
     """The options that become Settings, by the names that click gives them."""
 
@@ -275,6 +290,7 @@ class ProcessOptions(ForgeOptions, total=False):
     branch: str | None
     approval_policy: Path | None
     sops_age_key_file: Path | None
+    listen: str | None
 
 
 def settings_for(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
@@ -301,6 +317,7 @@ def settings_for(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
         git_credentials=git_credentials(),
         forge=forge_settings(repo, given),
         sops_age_key_file=given.get("sops_age_key_file"),
+        http=http_settings(given.get("listen")),
     )
 
 

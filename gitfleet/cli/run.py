@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from gitfleet import __version__
 from gitfleet.cli import options
+from gitfleet.cli.logs import LoggedEvents, log_format, logging_as
 from gitfleet.cli.messages import say, warn_some
 from gitfleet.cli.progress import progress_for
-from gitfleet.cli.signals import ending_gently
+from gitfleet.cli.signals import Ending, ending_gently
 from gitfleet.cli.streams import outlive_stdout
 from gitfleet.errors import BadInput
-from gitfleet.model.events import EventType
+from gitfleet.model.events import Event, EventType
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
+    from gitfleet.loop.driver import Listener
     from gitfleet.loop.results import ReconcileResult
+    from gitfleet.loop.workspace import Workspace
+
+log = logging.getLogger(__name__)
 
 
 @click.command(
     epilog=options.example(
         "gitfleet run --until-settled",
         "gitfleet run https://git.example.com/fleet.git --kubeconfig members",
+        "gitfleet run --listen :8080 --log-format json",
     )
 )
 @click.option("--once", is_flag=True, help="One reconcile, then stop.")
@@ -49,46 +60,42 @@ if TYPE_CHECKING:
     options.sops_age_key_file,
     options.connections,
     options.cache_dir,
+    options.listen,
 )
+@log_format
 @options.output("text", "jsonl", "json")
-def run(once: bool, until_settled: bool, timeout: float, settings: Settings, output: str) -> int:
+def run(once: bool, until_settled: bool, timeout: float, settings: Settings, log_format: str, output: str) -> int:
     """Reconcile: read the repo, schedule, roll out, apply, and write status back to the state branch.
 
     Without --once or --until-settled it runs until SIGTERM or Ctrl-C. A local REPO's own git
     directory is the remote: its work tree is never touched.
     """
-    from gitfleet import wiring
-
     if once and until_settled:
         raise click.UsageError("--once and --until-settled exclude each other")
-    if output == "json" and not (once or until_settled):
+    continuous = not (once or until_settled)
+    if output == "json" and continuous:
         raise click.UsageError(
             "-o json is one document and needs an end: add --once or --until-settled, or use -o jsonl"
         )
     if settings.forge is not None and settings.state_dir is not None:
         raise click.UsageError("--forge shows commits, and with --state-dir there are none")
+    if not continuous and (settings.http is not None or log_format != "plain"):
+        raise click.UsageError("--listen and --log-format go with a continuous run, not with --once or --until-settled")
     outlive_stdout()
-    listed_at_the_end = (EventType.FAULT,) if once or until_settled else ()
+    if continuous:
+        return _continuous(settings, log_format, output)
     result: ReconcileResult | None = None
     with (
-        wiring.open_workspace(settings, decrypts=True) as workspace,
-        wiring.shown_on_forge(workspace, settings),
-        ending_gently(workspace.wake.stop) as ending,
-        progress_for(output, live=True, without=listed_at_the_end) as progress,
+        _opened(settings) as (workspace, ending),
+        progress_for(output, live=True, without=(EventType.FAULT,)) as progress,
     ):
         runner = workspace.runner(progress.on_event)
-        if once:
-            result = runner.once()
-        elif until_settled:
-            result = runner.until_settled(timeout)
-        else:
-            say("reconciling; Ctrl-C or SIGTERM ends it")
-            runner.until_stopped()
+        result = runner.once() if once else runner.until_settled(timeout)
     if result is not None:
         show_result(result)
     if ending.number:
         say("interrupted")
-        return ending.exit_code(continuous=not (once or until_settled))
+        return ending.exit_code(continuous=False)
     if until_settled and result is not None and result.frozen:
         say(f"all that waits is frozen for longer than {timeout:g} s: `gitfleet get freezes`")
     elif until_settled and result is not None and not result.settled:
@@ -96,6 +103,46 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, out
     if until_settled and result is not None:
         _fail_with_runs(result)
     return 0
+
+
+@contextmanager
+def _opened(settings: Settings) -> Iterator[tuple[Workspace, Ending]]:
+    """The workspace of a run, which ends gently by a signal."""
+    from gitfleet import wiring
+
+    with (
+        wiring.open_workspace(settings, decrypts=True) as workspace,
+        wiring.shown_on_forge(workspace, settings),
+        ending_gently(workspace.wake.stop) as ending,
+    ):
+        yield workspace, ending
+
+
+def _show(shown: Sequence[Listener], event: Event) -> None:
+    for show in shown:
+        show(event)
+
+
+def _continuous(settings: Settings, log_format: str, output: str) -> int:
+    """Reconcile until a signal ends it; the exit code. In a format with times, the log has the events, too."""
+    secrets = (settings.git_credentials.password, settings.forge.token if settings.forge else None)
+    with logging_as(log_format, filter(None, secrets)) as lines:
+        with ExitStack() as stack:
+            shown: list[Listener] = [] if log_format == "plain" else [LoggedEvents(lines).on_event]
+            workspace, ending = stack.enter_context(_opened(settings))
+            workspace.pulse.listeners.append(lines.note_commit)
+            if log_format == "plain" or output != "text":
+                shown.append(stack.enter_context(progress_for(output, live=True)).on_event)
+            listen: Listener = partial(_show, shown)
+            if settings.http is not None:
+                from gitfleet.wiring_http import served
+
+                listen = stack.enter_context(served(workspace, settings.http, listen))
+            log.info("gitfleet %s is reconciling; Ctrl-C or SIGTERM ends it", __version__)
+            workspace.runner(listen).until_stopped()
+        if ending.number:
+            log.info("interrupted")
+    return ending.exit_code(continuous=True) if ending.number else 0
 
 
 def _fail_with_runs(result: ReconcileResult) -> None:

@@ -13,8 +13,10 @@ from datetime import timedelta
 from queue import Empty, SimpleQueue
 
 from gitfleet.errors import GitfleetError, GiveUp, RetryLater, Stopped
+from gitfleet.formats.sentences import counted
 from gitfleet.loop.backoff import Backoff, Curve
 from gitfleet.loop.driver import Driver
+from gitfleet.loop.pulse import Pulse
 from gitfleet.loop.results import ReconcileResult
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.ports.clock import Clock
@@ -57,13 +59,14 @@ class Wake:
 @dataclass(slots=True, kw_only=True)
 class Runner:
     """Reconciles a driver. `interval` is the poll interval in seconds; `watch` starts what triggers the
-    loop, and returns what ends it."""
+    loop, and returns what ends it; `pulse` is told of each reconcile."""
 
     driver: Driver
     clock: Clock
     wake: Wake
     interval: Callable[[], float]
     watch: Callable[[Wake], Callable[[], None]]
+    pulse: Pulse = field(default_factory=Pulse)
     _without_change: int = 0
 
     def once(self) -> ReconcileResult:
@@ -111,9 +114,11 @@ class Runner:
         and what runs must outlive it.
         """
         end_watch = self.watch(self.wake)
-        backoff, reconciles = Backoff(_PAUSES), 0
+        backoff, reconciles, failures = Backoff(_PAUSES), 0, 0
         try:
             while not self.wake.stopped:
+                began = self.clock.monotonic()
+                self.pulse.begin(began)
                 result = attempt(Subject("reconcile", "of the whole fleet"), self.driver.reconcile)
                 if isinstance(result, Failure):
                     if isinstance(result.cause, Stopped):
@@ -121,16 +126,22 @@ class Runner:
                     if isinstance(result.cause, GiveUp) and reconciles == 0:
                         raise result.cause
                     message = str(result.cause) if isinstance(result.cause, GitfleetError) else result.report
-                    pause = backoff.after(type(result.cause))
+                    pause, failures = backoff.after(type(result.cause)), failures + 1
                     log.warning("%s; trying again in %g s", message, pause)
-                    self.wake.wait(pause)
-                    continue
-                backoff.forget()
-                reconciles += 1
-                self.wake.wait(self._pause(result))
+                else:
+                    if failures:
+                        log.info("reconciling again after %s", counted(failures, "failure"))
+                    backoff.forget()
+                    reconciles, failures, pause = reconciles + 1, 0, self._pause(result)
+                self._note(result, began, pause)
+                self.wake.wait(pause)
         finally:
             end_watch()
         return 0
+
+    def _note(self, result: ReconcileResult | Failure, began: float, pause: float) -> None:
+        for failure in self.pulse.end(result, began, self.clock.monotonic(), pause).found:
+            log.error("%s", failure.report)
 
     def _pause(self, result: ReconcileResult) -> float:
         if result.lost_race:

@@ -6,7 +6,7 @@ Everything here reads; only the runner and the commits of a person that it hands
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gitfleet import apply, removals, schedule, snapshots, works
@@ -20,6 +20,7 @@ from gitfleet.formats.yaml_reader import lines_of
 from gitfleet.loop.driver import Driver, Listener
 from gitfleet.loop.person_commits import PersonCommits
 from gitfleet.loop.planning import Planning
+from gitfleet.loop.pulse import Pulse
 from gitfleet.loop.rewrites import Rewrite
 from gitfleet.loop.runner import Runner, Wake
 from gitfleet.loop.whatif import WhatIf
@@ -61,6 +62,7 @@ class Workspace:
     wake: Wake
     clusters: str
     watch: Callable[[Wake], Callable[[], None]]
+    pulse: Pulse = field(default_factory=Pulse)
     _heads: Mapping[str, str] | None = None
 
     def commit_of(self, revision: str | None) -> str:
@@ -240,7 +242,12 @@ class Workspace:
         self.driver.listen = listen
         self._heads = None
         return Runner(
-            driver=self.driver, clock=self.clock, wake=self.wake, interval=self.driver.interval, watch=self.watch
+            driver=self.driver,
+            clock=self.clock,
+            wake=self.wake,
+            interval=self.driver.interval,
+            watch=self.watch,
+            pulse=self.pulse,
         )
 
     def rewrite(self) -> Rewrite | None:

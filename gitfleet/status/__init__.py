@@ -11,7 +11,7 @@
     cluster_progress, observed_snapshot, unmet_count, has_overrides      what a placement's conditions are made of
     notices_of, released_*, lost_snapshot, standing_notices, waiting_eviction    what the state branch lost
     ClusterState, cluster_state, joined_condition, health_condition     what is said of a cluster
-    SCHEDULED, one_line(text, limit)                                    the words in which it is said
+    SCHEDULED, steps_of(type), one_line(text, limit)                    the words in which it is said
 
 Source: contracts.md §5; kubefleet.md §9; decision D23.
 """
@@ -40,7 +40,7 @@ from gitfleet.status.notices import (
 )
 from gitfleet.status.past_times import TimesMemo, with_past_times
 from gitfleet.status.records import scheduled_condition, with_condition, with_conditions, with_schedule
-from gitfleet.status.vocabulary import SCHEDULED
+from gitfleet.status.vocabulary import SCHEDULED, steps_of
 
 __all__ = [
     "SCHEDULED",
@@ -67,6 +67,7 @@ __all__ = [
     "scheduled_condition",
     "sentence",
     "standing_notices",
+    "steps_of",
     "unmet_count",
     "waiting_eviction",
     "with_condition",

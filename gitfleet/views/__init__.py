@@ -11,6 +11,7 @@ eviction_text(...), eviction_sentence, ...      the file that asks for an evicti
 hold_document(hold), hold_sentence, ...         what is held back, why, and the file that approves it
 approval_requests(state)                        what waits for a person's approval, as requests
 forge_view(state), pull_calls, status_calls, closed_by_a_person   what a forge is to show, and how it comes there
+fleet_gauges(state)                             what `/metrics` shows of a state
 explanation(...), no_placement, recorded_plan(record, Recorded)   what `explain` prints
 last_run_failures(runs, records)                why the last runs of placements failed
 """
@@ -49,6 +50,7 @@ from gitfleet.views.holds import (
 from gitfleet.views.html import html_document, html_page
 from gitfleet.views.kinds import in_scope, kinds, objects_of, table_of
 from gitfleet.views.markdown import code_span, fenced, markdown_table, shortened, table_lines
+from gitfleet.views.metrics import FleetGauge, fleet_gauges
 from gitfleet.views.plan_document import PlannedReconcile, has_changes, plan_document
 from gitfleet.views.plan_moves import moves_sentence
 from gitfleet.views.plan_runs import run_sentences
@@ -61,6 +63,7 @@ from gitfleet.views.tables import Table, age
 
 __all__ = [
     "ClusterSides",
+    "FleetGauge",
     "PlannedReconcile",
     "Recorded",
     "Table",
@@ -80,6 +83,7 @@ __all__ = [
     "eviction_text",
     "explanation",
     "fenced",
+    "fleet_gauges",
     "forge_view",
     "free_name",
     "has_changes",

@@ -1,0 +1,41 @@
+"""What the loop counts for /metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from gitfleet.loop.driver import Listener
+from gitfleet.loop.pulse import Pass, Pulse, outcome_of
+from gitfleet.model.events import Event
+from gitfleet.model.failures import Failure
+from gitfleet.ports.clock import Clock
+from gitfleet.ports.metrics import Metrics
+from gitfleet.views import FleetGauge, fleet_gauges
+
+
+def count_reconciles(metrics: Metrics, clock: Clock) -> Callable[[Pass], None]:
+    """What counts each reconcile, and the operations that it carried out."""
+
+    def count(over: Pass) -> None:
+        succeeded = not isinstance(over.result, Failure)
+        metrics.reconciled(outcome_of(over.result), over.seconds, clock.now().timestamp() if succeeded else None)
+        if not isinstance(over.result, Failure):
+            for outcome in over.result.outcomes:
+                metrics.performed(type(outcome.operation).__name__.lower(), outcome.code.value)
+
+    return count
+
+
+def count_events(metrics: Metrics, then: Listener) -> Listener:
+    """A listener that counts events and hands them on."""
+
+    def on_event(event: Event) -> None:
+        metrics.happened(event.type.value)
+        then(event)
+
+    return on_event
+
+
+def gauges_of(pulse: Pulse) -> Iterable[FleetGauge]:
+    """The gauges of the state after the last reconcile that succeeded, none before the first."""
+    return () if pulse.last is None else fleet_gauges(pulse.last.state)

@@ -1,0 +1,95 @@
+"""Whether the loop lives and does its work: what the loop notes of each reconcile, and what /healthz and /readyz say.
+
+The loop's thread writes, others read: what is noted is replaced as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from gitfleet.errors import BadInput
+from gitfleet.loop.results import ReconcileResult
+from gitfleet.model.failures import Failure, Failures, Subject
+
+LONGEST_RECONCILE: Final = 900.0
+"""Seconds after which a reconcile that has not ended counts as hanging. The longest that is sound is a first clone over
+a slow link, and rounds of calls to clusters of a minute each."""
+LONGEST_DELAY: Final = 60.0
+"""Seconds that the next reconcile may be late."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pass:
+    """One reconcile as the loop saw it: its result or its failure, and how long it took."""
+
+    result: ReconcileResult | Failure
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beat:
+    """Where the loop is: in a reconcile that began at `began`, or waiting for the one that is to begin at `due` (times
+    of a clock that never goes back). `has_worked` once a reconcile succeeded; `trouble` is why the last one did not,
+    as far as that is no fault of a file."""
+
+    began: float | None = None
+    due: float | None = None
+    has_worked: bool = False
+    trouble: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Pulse:
+    """What is known of the loop. `listeners` get every reconcile when it is over; what they raise stops nothing."""
+
+    beat: Beat = Beat()
+    last: ReconcileResult | None = None
+    listeners: list[Callable[[Pass], None]] = field(default_factory=list)
+
+    def begin(self, now: float) -> None:
+        """A reconcile begins."""
+        self.beat = Beat(began=now, has_worked=self.beat.has_worked, trouble=self.beat.trouble)
+
+    def end(self, result: ReconcileResult | Failure, began: float, now: float, pause: float) -> Failures:
+        """It is over, and the next one follows after the pause; what listeners failed with."""
+        failed = isinstance(result, Failure)
+        if not isinstance(result, Failure):
+            self.last = result
+        trouble = "the last reconcile failed" if failed and not _is_input(result) else ""
+        self.beat = Beat(due=now + pause, has_worked=self.beat.has_worked or not failed, trouble=trouble)
+        over, failures = Pass(result=result, seconds=now - began), Failures()
+        for listener in self.listeners:
+            failures.contain(Subject("metrics", ""), None, listener, over)
+        return failures
+
+
+def outcome_of(result: ReconcileResult | Failure) -> str:
+    """In one word what a reconcile came to: failed, lost_race, changed or unchanged."""
+    if isinstance(result, Failure):
+        return "failed"
+    if result.lost_race:
+        return "lost_race"
+    return "changed" if result.changed or result.outcomes else "unchanged"
+
+
+def _is_input(result: ReconcileResult | Failure) -> bool:
+    return isinstance(result, Failure) and isinstance(result.cause, BadInput)
+
+
+def why_dead(beat: Beat, now: float) -> str:
+    """Why the process is of no use any more, "" while the loop lives. Trouble with the remote is no reason: a restart
+    changes nothing about that."""
+    if beat.began is not None and now - beat.began > LONGEST_RECONCILE:
+        return f"a reconcile has been under way for {now - beat.began:.0f} s"
+    if beat.began is None and beat.due is not None and now - beat.due > LONGEST_DELAY:
+        return f"the next reconcile is {now - beat.due:.0f} s late"
+    return ""
+
+
+def why_unready(beat: Beat, now: float, *, stopped: bool) -> str:
+    """Why the process does not do its work now, "" while it does."""
+    if stopped:
+        return "the process is ending"
+    return why_dead(beat, now) or beat.trouble or ("" if beat.has_worked else "no reconcile has succeeded yet")

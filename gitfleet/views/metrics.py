@@ -1,0 +1,114 @@
+"""The state of the fleet as gauges: what `/metrics` shows beside what the process counts (docs/metrics.md).
+
+A name that begins with `fleet_` is KubeFleet's own, with its labels (pkg/metrics/hub/metrics.go): the time is that of
+the condition, where KubeFleet has that at which it set the gauge. No gauge has a label for a cluster: ten thousand
+clusters would be as many lines of each.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from gitfleet.api.conditions import Condition, Status, find_condition, type_of
+from gitfleet.api.faults import Severity
+from gitfleet.api.runs import RunConditionType, RunReason, RunRecord
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.status import SCHEDULED, ClusterState, cluster_state, steps_of
+from gitfleet.views.requests import approval_requests
+
+_ABSENT: Final = "nil"
+"""What KubeFleet writes where a condition is not there yet."""
+_COMPLETED: Final = ("Completed", "True", "Completed")
+_FAILED: Final = frozenset({RunReason.RUN_STUCK, RunReason.RUN_FAILED, RunReason.RUN_NOT_INITIALIZED})
+_LAST_FIRST: Final = (RunConditionType.SUCCEEDED, RunConditionType.PROGRESSING, RunConditionType.INITIALIZED)
+
+
+class FleetGauge(NamedTuple):
+    """A gauge: its name, what it says, the names of its labels, and a value for each combination of theirs."""
+
+    name: str
+    says: str
+    labels: tuple[str, ...]
+    values: tuple[tuple[tuple[str, ...], float], ...]
+
+
+def fleet_gauges(state: FleetState) -> Iterator[FleetGauge]:
+    """The gauges of a state."""
+    yield FleetGauge(
+        "fleet_workload_placement_status_last_timestamp_seconds",
+        "Since when a placement is at the condition that is not True yet, or Completed",
+        ("namespace", "name", "generation", "conditionType", "status", "reason"),
+        tuple(_placement(record) for record in state.placements.values()),
+    )
+    yield FleetGauge(
+        "fleet_workload_update_run_status_last_timestamp_seconds",
+        "Since when a staged update run is at its last condition",
+        ("namespace", "name", "state", "condition", "status", "reason", "failureType"),
+        tuple(value for run in state.runs.values() for value in _run(run)),
+    )
+    evictions = (eviction for eviction in state.evictions.values() if eviction.outcome is not None)
+    yield FleetGauge(
+        "fleet_workload_eviction_complete",
+        "When an eviction was decided",
+        ("name", "isCompleted", "isValid"),
+        tuple(
+            ((eviction.name, "true", str(_is_true(eviction.valid)).lower()), _seconds(eviction.outcome))
+            for eviction in evictions
+        ),
+    )
+    clusters = Counter(cluster_state(cluster) for cluster in state.clusters.values())
+    yield FleetGauge(
+        "gitfleet_clusters",
+        "Member clusters by state",
+        ("state",),
+        tuple(((word.value,), clusters[word]) for word in ClusterState),
+    )
+    faults = Counter(fault.severity for fault in state.faults)
+    yield FleetGauge(
+        "gitfleet_faults",
+        "What is wrong with files of the reconciled commit",
+        ("severity",),
+        tuple(((severity.value,), faults[severity]) for severity in Severity),
+    )
+    yield FleetGauge("gitfleet_bindings", "Placements on clusters", (), (((), _bindings(state)),))
+    asked = len(tuple(approval_requests(state)))
+    yield FleetGauge("gitfleet_approvals_pending", "Requests that wait for a person's approval", (), (((), asked),))
+
+
+def _bindings(state: FleetState) -> int:
+    return sum(len(record.bindings) for record in state.placements.values())
+
+
+def _placement(record: PlacementRecord) -> tuple[tuple[str, ...], float]:
+    key, generation = record.placement.key, record.placement.generation
+    steps = steps_of(record.placement.strategy.apply_strategy.type)
+    at, since = _COMPLETED, 0.0
+    for type_ in (SCHEDULED, *(step.type for step in steps)):
+        full = type_of(key.kind, type_)
+        found = find_condition(record.conditions, full, generation=generation)
+        since = max(since, _seconds(found))
+        if not _is_true(found):
+            at = (full, found.status.value, found.reason) if found is not None else (full, _ABSENT, _ABSENT)
+            since = _seconds(found)
+            break
+    return (key.namespace, key.name, str(generation), *at), since
+
+
+def _run(run: RunRecord) -> Iterator[tuple[tuple[str, ...], float]]:
+    for type_ in _LAST_FIRST:
+        found = find_condition(run.status.conditions, type_, generation=run.generation)
+        if found is not None:
+            failed = found.status is Status.FALSE and found.reason in _FAILED
+            at = (type_.value, found.status.value, found.reason, "internal_error" if failed else "none")
+            yield (run.key.namespace, run.key.name, run.state or "Run", *at), _seconds(found)
+            return
+
+
+def _is_true(condition: Condition | None) -> bool:
+    return condition is not None and condition.status is Status.TRUE
+
+
+def _seconds(condition: Condition | None) -> float:
+    return 0.0 if condition is None else condition.last_transition_time.timestamp()

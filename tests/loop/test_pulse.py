@@ -1,0 +1,129 @@
+"""What /healthz and /readyz say of a loop, and that no listener stops it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from gitfleet.errors import BadInput, RemoteUnreachable
+from gitfleet.loop.counting import count_events, count_reconciles
+from gitfleet.loop.endpoints import metrics_page, probes, routes
+from gitfleet.loop.pulse import LONGEST_DELAY, LONGEST_RECONCILE, Beat, Pass, Pulse, why_dead, why_unready
+from gitfleet.loop.results import ReconcileResult
+from gitfleet.loop.runner import Wake
+from gitfleet.model.events import Event, EventType
+from gitfleet.model.failures import Failure, Subject
+from gitfleet.ports.http import HttpRequest, HttpResponse
+from gitfleet.simulation.clock import ManualClock
+from tests.loop.test_runner import CHANGED, LOST, SETTLED, Loop
+
+DOWN = Failure(subject=Subject("reconcile", ""), error="down", cause=RemoteUnreachable("down"))
+BAD = Failure(subject=Subject("reconcile", ""), error="bad", cause=BadInput("bad"))
+
+
+@pytest.mark.parametrize(
+    ("beat", "dead"),
+    [
+        (Beat(), ""),
+        (Beat(began=100.0), ""),
+        (Beat(began=1000.0 - LONGEST_RECONCILE), ""),
+        (Beat(began=999.0 - LONGEST_RECONCILE), "a reconcile has been under way for 901 s"),
+        (Beat(due=1000.0 - LONGEST_DELAY), ""),
+        (Beat(due=999.0 - LONGEST_DELAY), "the next reconcile is 61 s late"),
+        (Beat(due=1300.0), ""),
+    ],
+)
+def test_alive(beat: Beat, dead: str) -> None:
+    assert why_dead(beat, 1000.0) == dead
+    assert why_unready(beat, 1000.0, stopped=False) == (dead or "no reconcile has succeeded yet")
+
+
+@pytest.mark.parametrize(
+    ("results", "unready"),
+    [
+        ([], "no reconcile has succeeded yet"),
+        ([DOWN], "the last reconcile failed"),
+        ([SETTLED], ""),
+        ([SETTLED, DOWN], "the last reconcile failed"),
+        ([SETTLED, DOWN, SETTLED], ""),
+        ([SETTLED, BAD], ""),
+        ([BAD], "no reconcile has succeeded yet"),
+        ([LOST], ""),
+    ],
+)
+def test_ready(results: list[ReconcileResult | Failure], unready: str) -> None:
+    pulse = Pulse()
+    for result in results:
+        pulse.begin(1.0)
+        pulse.end(result, 1.0, 2.0, 30.0)
+    assert why_unready(pulse.beat, 3.0, stopped=False) == unready
+    pulse.begin(32.0)
+    assert why_unready(pulse.beat, 33.0, stopped=False) == unready, "while the next one is under way"
+    assert why_unready(pulse.beat, 33.0, stopped=True) == "the process is ending"
+
+
+class Counted:
+    """Metrics as a list of calls."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[object, ...]] = []
+
+    def reconciled(self, outcome: str, seconds: float, at: float | None) -> None:
+        self.calls.append((outcome, seconds, at is not None))
+
+    def performed(self, action: str, outcome: str) -> None:
+        self.calls.append((action, outcome))
+
+    def happened(self, event: str) -> None:
+        self.calls.append((event,))
+
+    def delivered(self, provider: str, outcome: str) -> None:
+        self.calls.append((provider, outcome))
+
+
+def test_the_loop_notes_and_counts_every_reconcile() -> None:
+    loop = Loop([SETTLED, CHANGED, LOST, RemoteUnreachable("down")], waits=4, lasts=2.0)
+    metrics = Counted()
+    loop.runner.pulse.listeners.append(count_reconciles(metrics, loop.clock))
+    loop.runner.until_stopped()
+    assert metrics.calls == [
+        ("unchanged", 2.0, True), ("changed", 2.0, True), ("lost_race", 2.0, True), ("failed", 2.0, False),
+    ]  # fmt: skip
+    count_events(metrics, lambda event: None)(Event(type=EventType.UPDATED))
+    assert metrics.calls[-1] == ("updated",)
+
+
+def test_a_listener_that_fails_stops_nothing() -> None:
+    def broken(over: Pass) -> None:
+        raise ValueError("no")
+
+    loop = Loop([SETTLED], waits=3)
+    loop.runner.pulse.listeners.append(broken)
+    assert loop.runner.until_stopped() == 0
+    assert loop.driver.reconciles == 3
+
+
+def test_recovery_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", logger="gitfleet")
+    down = RemoteUnreachable("the remote does not answer")
+    Loop([SETTLED, down, down, SETTLED], waits=5).runner.until_stopped()
+    assert caplog.messages == [
+        "the remote does not answer; trying again in 5 s",
+        "the remote does not answer; trying again in 2 s",
+        "reconciling again after 2 failures",
+    ]
+
+
+def test_paths_and_methods() -> None:
+    pulse, clock, wake = Pulse(), ManualClock(), Wake()
+    page = metrics_page(lambda accepts: (accepts.encode(), "text/x"))
+    handle = routes({**probes(pulse, wake, clock), "/metrics": page}, {"/webhook/github": page})
+
+    def ask(method: str, path: str, headers: Mapping[str, str] | None = None) -> HttpResponse:
+        return handle(HttpRequest(method=method, path=path, headers=headers or {}))
+
+    asked = [("GET", "/healthz"), ("GET", "/readyz"), ("POST", "/metrics"), ("GET", "/webhook/github"), ("GET", "/x")]
+    assert [ask(*each).status for each in asked] == [200, 503, 405, 405, 404]
+    assert ask("GET", "/webhook/github").headers == {"Allow": "POST"}
+    assert (ask("HEAD", "/metrics", {"accept": "a"}).body, ask("POST", "/webhook/github").status) == (b"a", 200)
