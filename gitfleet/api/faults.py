@@ -106,9 +106,9 @@ class LastGood:
     """Objects that go on because a file is faulty (invariant 2), as an older version of a file had them.
 
     `blob` is that version, `documents` the indexes of the documents in it that still count, ascending; the rest of it
-    is over. `path` is where it was when that is not the faulty file itself (which was renamed, say), else "". A
-    `blob` of "" says that it is not known what was in the faulty file: then no removal counts until the file can be
-    read.
+    is over. `path` is where it was when that is not the faulty file itself (which was renamed, or came after that was
+    removed, say), else "". A `blob` of "" says that it is not known what was in the faulty file: then no removal
+    counts until the file can be read.
     """
 
     blob: Annotated[str, Default("")]

@@ -117,7 +117,9 @@ def update_refusals(objects: Iterable[ReadObject], accepted: FleetState, recover
             record = accepted.placements.get(value.key)
             runs = unfinished.get(value.key, [])
             old = record.placement if record is not None else None
-            is_other = old is None or old.deleting is not None or recovery.is_used_again(item)
+            is_other = (
+                old is None or old.deleting is not None or recovery.is_used_again(item.identity, item.origin.path)
+            )
             notes = placement_update_breaks(old, value, runs) if old is not None and not is_other else []
         elif isinstance(value, Eviction):
             known = accepted.evictions.get(value.name)

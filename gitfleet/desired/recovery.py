@@ -37,6 +37,7 @@ class Recovery:
         self._before: dict[str, list[ReadObject]] = {}
         self._held: dict[Identity, ReadObject] | None = None
         self._held_for: dict[Identity, set[str]] = {}
+        self._again: dict[Identity, set[str]] = {}
         self._index: dict[Identity, ReadObject] | None = None
         self._placed: dict[Identity, ReadObject] | None = None
 
@@ -68,13 +69,19 @@ class Recovery:
         kustomization had: what was placed of it stays as long as the error does."""
         return is_build_file(path) or not self.was_refused(path, label)
 
-    def is_used_again(self, item: ReadObject) -> bool:
-        """Whether no file had an object before this commit, with an error or without: what still goes on under its name
-        is one that a commit had removed."""
-        path, changed = item.origin.path, self._request.changed
-        if changed is None or path not in changed or path in self.paths_of(item.identity):
+    def is_used_again(self, identity: Identity, path: str) -> bool:
+        """Whether no file had an object of a path before this commit, or one alone that has an error since it came:
+        what still goes on under its name is one that a commit had removed."""
+        changed, held_for = self._request.changed, self.paths_of(identity)
+        again = self._again.get(identity, set())
+        if changed is None or (path not in again and (path not in changed or path in held_for)):
             return False
-        return not any(item.identity in self.named_in(known) for known in self._request.before)
+        for known in self._request.before:
+            reading = self._reading(known)
+            faulty = reading.faulty if reading is not None and known in held_for - again else ()
+            if reading is not None and any(one.identity == identity for one in (*reading.objects, *faulty)):
+                return False
+        return True
 
     def is_new_double(self, identity: Identity, path: str, count: int) -> bool:
         """Whether one of so many definitions of an object in a file was, or may have been, another object before this
@@ -152,6 +159,8 @@ class Recovery:
                         if item.origin.document in version.documents:
                             self._held.setdefault(item.identity, item)
                             self._held_for.setdefault(item.identity, set()).add(path)
+                            if version.removed:
+                                self._again.setdefault(item.identity, set()).add(path)
         return self._held
 
     def placed(self) -> dict[Identity, ReadObject]:

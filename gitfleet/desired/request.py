@@ -47,12 +47,14 @@ class SourceFile:
 class HeldVersion:
     """An older version of the file at `path`, and the indexes of the documents in it that still count.
 
-    A source without a blob says that it is not known what was there.
+    A source without a blob says that it is not known what was there. `removed` says that the file was gone before the
+    one that has the error came.
     """
 
     path: str
     source: SourceFile
     documents: Collection[int]
+    removed: bool = False
 
 
 def _no_contents(_blob: str) -> bytes:

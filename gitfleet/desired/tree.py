@@ -324,18 +324,18 @@ def _keep(pool: _Pool, item: ReadObject, path: str) -> None:
         return
     pool.kept.setdefault(item.identity, set()).add(path)
     # What was accepted does not name its file: the version that the files had is noted for it.
-    written = item if item.origin.blob else pool.recovery.previous(item.identity)
-    if written is not None and (origin := written.origin).blob:
-        source = (origin.blob, "" if origin.path == path else origin.path)
+    origin = (item if item.origin.blob else pool.recovery.previous(item.identity) or item).origin
+    if origin.blob:
+        is_own = origin.path == path and not pool.recovery.is_used_again(item.identity, path)
+        source = (origin.blob, "" if is_own else origin.path)
         pool.last_good.setdefault(path, {}).setdefault(source, set()).add(origin.document)
     elif is_build_file(item.origin.path) and area_of(item.origin.path) != area_of(path):
         pool.last_good.setdefault(path, {})[("", "")] = set()  # no file has it: the next commits hold whatever is gone
 
 
 def _refuse(pool: _Pool, refusals: Refusals) -> None:
-    """Report each fault, and put the object's last good version in its place, or nothing where there is none.
-
-    A last good version that is refused itself, because something else changed around it, goes on nevertheless."""
+    """Report each fault, and put the object's last good version in its place, or nothing where there is none. One that
+    is refused itself, because something else changed around it, goes on nevertheless."""
     pool.faults += faults_at(refusals, pool.request.contents)
     unmatched: dict[str, dict[Identity, str]] = {}
     for item in {item.identity: item for item, _ in refusals}.values():

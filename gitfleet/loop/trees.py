@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from gitfleet import desired
-from gitfleet.api.faults import Fault
+from gitfleet.api.faults import Fault, LastGood
 from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.values import NamespacedName
@@ -109,7 +109,7 @@ class DesiredTrees:
                 before={path: self._source(path, entry) for path, entry in before.items()},
                 held={
                     path: [
-                        desired.HeldVersion(path=origin, source=self._source(origin, entry), documents=good.documents)
+                        self._held_version(origin, entry, good, removed=good.path == path)
                         for good, origin, entry in versions
                     ]
                     for path, versions in held.items()
@@ -218,6 +218,10 @@ class DesiredTrees:
         return desired.read_ignore(
             self._content(entry.oid) if entry is not None and entry.mode.startswith("100") else b""
         )
+
+    def _held_version(self, path: str, entry: TreeEntry, good: LastGood, *, removed: bool) -> desired.HeldVersion:
+        source = self._source(path, entry)
+        return desired.HeldVersion(path=path, source=source, documents=good.documents, removed=removed)
 
     def _source(self, path: str, entry: TreeEntry) -> desired.SourceFile:
         key = (path, entry.oid)

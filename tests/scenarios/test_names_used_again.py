@@ -3,6 +3,8 @@ policy, though the removal is held, or waits for an error (record 0021)."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 
 from gitfleet.api.placements import PlacementKey
@@ -29,8 +31,11 @@ def removed(how: str) -> World:
     if how == "held for a gate":
         world.commit(FREEZE)
         world.settle()
-    world.write(REMOVALS[how])
-    world.settle()
+    world.write(REMOVALS.get(how, {at("web"): None}))
+    if how == "leaves":
+        world.reconcile()
+    else:
+        world.settle()
     assert PlacementKey("", "web") in world.state().placements
     return world
 
@@ -73,3 +78,19 @@ def test_an_edit_may_not_change_it(edit: str) -> None:
         world.settle()
     assert [fault.field for fault in world.state().faults] == ["spec.policy"]
     assert world.state().placements[PlacementKey("", "web")].placement.policy is not None
+
+
+@pytest.mark.parametrize("between", [False, True])
+@pytest.mark.parametrize("how", ["held for a gate", "held beside an error", "leaves"])
+def test_a_name_that_is_used_again_with_an_error_first_has_whatever_policy(how: str, between: bool) -> None:
+    world = removed(how)
+    with nullcontext() if how == "leaves" else world.nothing_deleted():
+        world.write({at("web"): AGAIN.replace("spec:\n", NOPE), at("shop"): to_yaml(placing("shop", "n1"))})
+        world.settle()
+        if between:
+            world.write({"docs/a.md": "text"})
+            world.settle()
+        world.write({at("web"): AGAIN})
+        world.settle()
+        assert errors(world) == []
+        assert world.state().placements[PlacementKey("", "web")].placement.policy is None
