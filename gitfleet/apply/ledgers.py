@@ -56,14 +56,14 @@ def is_unreported(entry: InventoryEntry, live: LiveObject) -> bool:
 
 
 def may_be_made_by_others(entry: InventoryEntry, live: LiveObject) -> bool:
-    """Whether others may have made what takes everything along that they have in it, by what the server knows. Where
-    the inventory has no record of the object (it was released, or the record is lost), gitfleet's own apply does not
-    say that gitfleet made it: whoever else wrote into it may have."""
+    """Whether others may have made what takes everything along that they have in it. Where the inventory does not say
+    that gitfleet was to make it (it was released, or the record is lost), gitfleet's own apply proves nothing: it may
+    have taken the last field of those who made it. Where it does, whoever else wrote into it may have been first."""
     if live.key.group_kind not in TAKES_ALONG:
         return False
-    ours = {FIELD_MANAGER, BEFORE_FIRST_APPLY} if entry.to_be_made else {FIELD_MANAGER}
+    ours = {FIELD_MANAGER, BEFORE_FIRST_APPLY}
     others = (e for e in managed_entries(live.body) if e.get("manager") not in ours and not e.get("subresource"))
-    return not is_unreported(entry, live) or any(others)
+    return not entry.to_be_made or any(others)
 
 
 def record_intended(inventory: Inventory, operations: Iterable[Operation]) -> Inventory:

@@ -126,13 +126,14 @@ OLDER = replace(UNCONFIRMED, protected_by=MARKED["protected_by"])
     [
         (None, ("kubectl",), True),
         (None, (), True),
-        (None, ("gitfleet",), False),
+        (None, ("gitfleet",), True),
         (None, ("gitfleet", "kubectl"), True),
         (UNCONFIRMED, ("kubectl",), True),
-        (UNCONFIRMED, ("gitfleet",), False),
+        (UNCONFIRMED, ("gitfleet",), True),
         (UNCONFIRMED, ("gitfleet", "kubectl"), True),
         (UNCONFIRMED, (), True),
         (BEGUN, (), False),
+        (BEGUN, ("gitfleet",), False),
         (BEGUN, ("before-first-apply",), False),
         (BEGUN, ("gitfleet", "before-first-apply"), False),
         (BEGUN, ("kubectl",), True),
@@ -140,7 +141,7 @@ OLDER = replace(UNCONFIRMED, protected_by=MARKED["protected_by"])
         (replace(UNCONFIRMED, **MARKED), ("gitfleet",), True),
         (replace(UNCONFIRMED, **MARKED), None, False),
         (OLDER, ("gitfleet",), True),
-        (replace(UNCONFIRMED, uid="old", **MARKED), ("gitfleet",), False),
+        (replace(UNCONFIRMED, uid="old", **MARKED), ("gitfleet",), True),
         (replace(UNCONFIRMED, uid="old", **MARKED), None, False),
         (replace(UNCONFIRMED, uid="old"), ("kubectl",), True),
         (replace(UNCONFIRMED, uid="u1"), ("gitfleet", "kubectl"), False),
@@ -193,10 +194,10 @@ PRUNED = {"annotations": {"gitfleet.dev/prune": "true"}}
     [
         (namespace(), "kubectl", {}, "that it was there before gitfleet"),
         (namespace(), "kubectl", PRUNED, None),
-        (namespace(), "gitfleet", {}, None),
+        (namespace(), "gitfleet", {}, "that it was there before gitfleet"),
         (CM, "kubectl", {}, None),
     ],
-    ids=["others made it", "a person asks for it", "gitfleet made it", "nothing goes with it"],
+    ids=["others made it", "a person asks for it", "nobody recorded it", "nothing goes with it"],
 )
 def test_a_namespace_that_is_taken_over_is_protected_from_then_on(
     wanted: Manifest, manager: str, more: dict[str, Any], by: str | None
