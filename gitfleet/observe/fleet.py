@@ -9,12 +9,14 @@ from typing import TypeVar
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.observations import ClusterObservation
-from gitfleet.model.operations import Operation, Outcome
+from gitfleet.model.observations import Availability, ClusterObservation
+from gitfleet.model.operations import Keep, KeepCode, Operation, Outcome
 from gitfleet.model.state import PlacementRecord
 from gitfleet.model.works import Work
+from gitfleet.observe.availability import availability_of
 from gitfleet.observe.bindings import ClusterSeen, KnownConditions, observe_binding, observe_removal
 from gitfleet.observe.checks import NO_CHECKS, Checks
 from gitfleet.observe.clusters import observe_cluster, read_cluster
@@ -97,6 +99,20 @@ class Seen:
             and self.outcomes.get(key) == other.outcomes.get(key)
             and all(self._reachability(b.cluster) == other._reachability(b.cluster) for b in record.bindings)
         )
+
+    def unavailable_though_kept(self, key: PlacementKey) -> dict[str, frozenset[Identity]]:
+        """By cluster: what a placement gave up, keeps there for another one, and is not available. The conditions of
+        its binding say nothing of that."""
+        found = {
+            cluster: frozenset(one.key.identity for one in operations if self._is_unavailable_though_kept(one))
+            for cluster, operations in self.operations.get(key, {}).items()
+        }
+        return {cluster: identities for cluster, identities in found.items() if identities}
+
+    def _is_unavailable_though_kept(self, one: Operation) -> bool:
+        if not isinstance(one, Keep) or one.code is not KeepCode.KEPT_FOR_SUCCESSOR or one.live is None:
+            return False
+        return availability_of(one.live.body, self.checks).availability is Availability.NOT_YET
 
     def _reachability(self, cluster: str) -> tuple[bool, str] | None:
         observation = self.observations.get(cluster)

@@ -187,7 +187,7 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared
         chosen = chosen if key in shared.kept.placements else _schedule(record, shared)
         record = chosen.record
         if not record.placement.strategy.external:
-            record, plan, overridden = _roll_out(rollout.give_up(record, shared.clusters, now, stays), shared)
+            record, plan, overridden = _roll_out(rollout.give_up(record, shared.clusters, now, stays), shared, seen)
     runs = None
     if shared.runs.unfinished(key) and key not in shared.kept.placements:
         record = rollout.give_up(record, shared.clusters, now, stays)
@@ -282,19 +282,24 @@ def _with_kept_bindings(before: PlacementRecord, scheduled: _Scheduled, shared: 
     return replace(scheduled, record=record, condition=condition, clusters=frozenset(back))
 
 
-def _roll_out(record: PlacementRecord, shared: Shared) -> tuple[PlacementRecord, RolloutPlan | None, works.HeldObjects]:
+def _roll_out(
+    record: PlacementRecord, shared: Shared, seen: observe.Seen
+) -> tuple[PlacementRecord, RolloutPlan | None, works.HeldObjects]:
     key, clusters, now = record.placement.key, shared.clusters, shared.inputs.now
     held = shared.kept.overridden.get(key, {})
     target = works.target_overrides(record, shared.overrides, clusters, held, shared.unwritten(key))
     if key in shared.kept.placements:
         return record, None, target.held
     disturbed = shared.disturbed.get(key, frozenset())
+    unavailable = seen.unavailable_though_kept(key)
+    again = shared.successors.content(key, record.latest_resources) if unavailable else frozenset()
+    lacking = frozenset(cluster for cluster, kept in unavailable.items() if kept & again)
     request = rollout.request_for(record, target.references, now, target.labels, disturbed)
     silent = rollout.silent_since(record, clusters)
     skips = shared.inputs.desired.config.rollout_unreachable == "Skip"
     frozen = shared.freezes.of(key, [b.cluster for b in record.bindings], clusters)
     refused = rollout.refusal_of(record, shared.quarantines.get(key, {}))
-    request = replace(request, silent=silent, skip_silent=skips, frozen=frozen, refused=refused)
+    request = replace(request, lacking=lacking, silent=silent, skip_silent=skips, frozen=frozen, refused=refused)
     plan = rollout.plan_rollout(request)
     return replace(record, bindings=plan.bindings), plan, target.held
 

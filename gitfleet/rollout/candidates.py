@@ -91,8 +91,9 @@ def classify(request: RolloutRequest) -> Classes:
         else:
             out.updates.append(position)
             remaining = in_progress(binding, request.now)
-            if remaining is not None:
+            if remaining is not None or binding.cluster in request.lacking:
                 out.unfinished_updates.append(position)
+            if remaining is not None:
                 out.waits.append(remaining)
     out.clocks += until_left_out(request)
     _set_frozen_aside(out, request)
@@ -146,7 +147,7 @@ def _what(pinned_key: str) -> str:
 
 def _classify(out: Classes, request: RolloutRequest, position: int, binding: Binding, unavailable: timedelta) -> None:
     readiness = is_ready(binding, unavailable, request.now)
-    if readiness.ready and binding.cluster not in request.disturbed:
+    if readiness.ready and binding.cluster not in request.disturbed | request.lacking:
         out.ready.add(position)
         if binding.deleting is not None:
             out.leaving += 1

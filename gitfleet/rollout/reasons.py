@@ -33,7 +33,10 @@ def failed_update(binding: Binding, change: str) -> str:
 
 def unfinished_update(binding: Binding, change: str) -> str:
     """An update that needs no budget because it takes nothing down and the others suffice."""
-    worst = failures(binding)[0]
+    found = failures(binding)
+    if not found:
+        return f"{change}; what it takes back is not available there, so no further cluster becomes unavailable"
+    worst = found[0]
     return f"{change}; {worst.type} is still False there ({worst.reason}), so no further cluster becomes unavailable"
 
 

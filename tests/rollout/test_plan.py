@@ -322,3 +322,19 @@ def test_a_snapshot_that_is_refused_goes_to_no_cluster(
     said = {b.cluster: b.conditions[-1].message == "it burns" for b in plan.bindings}
     assert said == {b.cluster: bool(held) for b in bindings}
     assert plan_rollout(request(bindings, latest="s-1")).asks == ()
+
+
+@pytest.mark.parametrize(("lacking", "moved"), [((), ["a", "b"]), (("c",), ["c", "a"]), (("c", "d"), ["c", "d"])])
+def test_what_a_snapshot_takes_back_and_is_not_available_counts_and_needs_no_budget(
+    lacking: tuple[str, ...], moved: list[str]
+) -> None:
+    four = [bound(name, available()) for name in "abcd"]
+    plan = plan_rollout(request(four, max_unavailable=2, lacking=frozenset(lacking)))
+    assert [move.cluster for move in plan.moves] == moved
+    says = "what it takes back is not available there, so no further cluster becomes unavailable"
+    assert [move.cluster for move in plan.moves if says in move.reason] == list(lacking)
+
+
+def test_what_a_snapshot_takes_back_waits_where_too_many_clusters_are_unavailable() -> None:
+    bindings = [bound("a", available()), bound("b", unavailable(), snapshot="s-1"), bound("c", available())]
+    assert plan_rollout(request(bindings, max_unavailable=1, lacking=frozenset("c"))).moves == ()
