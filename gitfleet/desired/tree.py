@@ -49,7 +49,7 @@ from gitfleet.desired.recovery import Recovery, is_within
 from gitfleet.desired.replaced import Replacements, kept_payload, kept_placements
 from gitfleet.desired.request import DesiredRequest
 from gitfleet.desired.taken_back import misread_placements
-from gitfleet.desired.unclear import CommitRead, read_again, unclear_places
+from gitfleet.desired.unclear import CommitRead, misnamed_placements, read_again, unclear_places
 from gitfleet.desired.unselected import unselected_notes
 from gitfleet.desired.vanished import ignored_placed, vanished_objects
 from gitfleet.model.desired import Desired
@@ -77,8 +77,7 @@ class _Pool:
 def read_desired(request: DesiredRequest) -> Desired:
     """Everything that people want at the request's commit.
 
-    Never raises on any content. A faulty object, file or edit is replaced by its last good version, sound objects go
-    on, and every fault is reported once, sorted by place.
+    Never raises on any content. What is faulty goes on at its last good version; every fault is reported once, sorted.
     """
     gathered = gather(request)
     pool = _Pool(request, Recovery(request), faults=list(gathered.faults))
@@ -112,7 +111,8 @@ def read_desired(request: DesiredRequest) -> Desired:
     read = CommitRead(errors, gathered.readings, pool.chosen)
     found = replace(_desired(pool, scopes), unclear=unclear_places(read, pool.faults), read_again=read_again(read))
     found = replace(found, kept=kept_placements(pool.kept), kept_payload=kept_payload(pool.kept))
-    return replace(found, misread=misread_placements(errors, pool.chosen, pool.kept))
+    misread = misread_placements(errors, pool.chosen, pool.kept)
+    return replace(found, misread=misread, misnamed=misnamed_placements(read))
 
 
 def _hide(pool: _Pool, gathered: Gathered) -> None:

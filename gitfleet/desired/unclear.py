@@ -11,18 +11,29 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from gitfleet.api.clusters import CLUSTER_GROUP
 from gitfleet.api.faults import Fault, Severity, errors_of, is_error
 from gitfleet.api.objects import Identity
-from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
+from gitfleet.api.placements import PLACEMENT_GROUP, Placement, PlacementKey
 from gitfleet.desired.kinds import is_our_group
-from gitfleet.desired.paths import SUFFIXES, folders_of, is_build_file, is_manifest_path, is_ours, is_payload_path
-from gitfleet.desired.readings import FileReading, ReadObject
+from gitfleet.desired.paths import (
+    SUFFIXES,
+    folders_of,
+    is_build_file,
+    is_hidden,
+    is_manifest_path,
+    is_ours,
+    is_payload_path,
+)
+from gitfleet.desired.readings import FileReading, ReadObject, read_file
 from gitfleet.desired.recovery import Recovery
 from gitfleet.desired.replaced import Replacements
 from gitfleet.desired.request import SYMLINK, DesiredRequest
+from gitfleet.formats.limits import MAX_FILE_BYTES
+from gitfleet.formats.yaml_reader import parse_documents
 
 _SAYS_NOTHING_OF_OBJECTS: Final = ("approvals", "evictions", "runs")
 """Folders of files that no object is placed by."""
@@ -33,6 +44,8 @@ _NO_MANIFESTS: Final = (
     *(".sh", ".py", ".go", ".tmpl", ".tpl", ".jsonnet", ".libsonnet"),
 )
 """Pages, programs and what manifests are made of."""
+_MOST_MISNAMED: Final = 100
+"""So many files that an earlier commit brought are looked into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +79,24 @@ def unclear_places(read: CommitRead, faults: Sequence[Fault]) -> tuple[Fault, ..
     sight now."""
     found = {fault.path: fault for fault in sorted(_brought(read, faults), reverse=True)}
     return tuple(found[path] for path in sorted(found)) + tuple(_out_of_sight(read, faults))
+
+
+def misnamed_placements(read: CommitRead) -> dict[str, tuple[Placement, ...]]:
+    """The placements of names that nobody has in files of ours that are not read for their ending, by path: of whatever
+    commit, they may be meant to have what goes."""
+    request, found = read.request, dict[str, tuple[Placement, ...]]()
+    paths = (path for path in request.files if is_ours(path) and not is_manifest_path(path))
+    paths = (path for path in paths if not is_payload_path(path) and not is_hidden(path))
+    for path in islice((path for path in paths if not path.lower().endswith(_NO_MANIFESTS)), _MOST_MISNAMED):
+        source = request.files[path]
+        content = request.contents(source.blob) if source.mode < SYMLINK else b""
+        if _KIND.search(content):
+            parsed = parse_documents(content, max_bytes=MAX_FILE_BYTES)
+            reading = read_file(f"{path}{SUFFIXES[0]}", source.blob, parsed, request.contents)
+            values = [one.value for one in reading.objects if one.identity not in read.chosen]
+            placements = (one for one in values if isinstance(one, Placement))
+            found[path] = tuple(one for one in placements if one.key not in request.accepted.placements)
+    return found
 
 
 def read_again(read: CommitRead) -> frozenset[str]:

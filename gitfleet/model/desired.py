@@ -111,6 +111,8 @@ class Desired:
     unclear: tuple[Fault, ...] = field(default=(), compare=False)
     """The places of the commit that may say that something stays which it takes away: errors, and warnings of files
     that are out of sight."""
+    misnamed: Mapping[str, tuple[Placement, ...]] = field(default_factory=dict, compare=False)
+    """The placements of new names in files that are not read for their ending."""
     read_again: frozenset[str] = field(default=frozenset(), compare=False)
     """The files that were out of sight when something was held for that, and are read again."""
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)

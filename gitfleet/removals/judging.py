@@ -21,7 +21,7 @@ from gitfleet.removals.shares import Asked, Finding, shares_exceeded
 from gitfleet.removals.suspicions import Suspicions
 from gitfleet.removals.takers import Takers
 from gitfleet.removals.unanswered import held_before
-from gitfleet.removals.unclear import changed_meanwhile, of_kept_payload, unclear
+from gitfleet.removals.unclear import changed_meanwhile, of_kept_payload, of_misnamed, unclear
 from gitfleet.removals.unfinished import Brought
 
 MOST_REASONS: Final = 20
@@ -81,7 +81,9 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
     rest = [removal for removal, cells in new.items() if cells and removal.id not in known]
     rest = [one for one in rest if one.kind is not RemovalKind.STRATEGY]
     found += unclear(request.desired.unclear, rest, _known(request))
-    found += of_kept_payload(request.desired, {removal: new[removal] for removal in rest}, causes)
+    taken = {removal: new[removal] for removal in rest}
+    found += of_kept_payload(request.desired, taken, causes)
+    found += of_misnamed(request.desired, taken, causes)
     found += changed_meanwhile(request.ended, rest, request.before.observed_commit)
     return tuple(_held_back(group, causes) for group in _joined(found))
 

@@ -10,10 +10,13 @@ from typing import Final
 
 from gitfleet.api.faults import MOST_IN_ALL, Fault, is_error
 from gitfleet.api.holds import Hold, HoldReason, HoldRule, Removal, RemovalKind
+from gitfleet.api.objects import Identity
+from gitfleet.api.placements import Placement
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
 from gitfleet.removals.causes import Causes
 from gitfleet.removals.placed import Cell, Overridden
+from gitfleet.removals.selected import matches
 from gitfleet.removals.shares import Finding
 
 _MOST_NAMED: Final = 10
@@ -50,6 +53,28 @@ def of_kept_payload(desired: Desired, asked: Mapping[Removal, Collection[Cell]],
     for path in sorted(waiting.keys() - named)[:_MOST_NAMED]:
         line = min((fault.line for fault in desired.faults if fault.path == path and is_error(fault)), default=1)
         yield _of_error(path, line, tuple(waiting[path]))
+
+
+def of_misnamed(desired: Desired, asked: Mapping[Removal, Collection[Cell]], causes: Causes) -> Iterator[Finding]:
+    """A finding for each file, of whatever commit, that is not read for its ending and has a placement of a new name
+    that would select what goes."""
+    known = {place.path for place in desired.unclear}
+    for path, placements in sorted(desired.misnamed.items()):
+        waiting = dict[Removal, None]()
+        for removal, cells in asked.items() if placements and path not in known else ():
+            identities = {identity for _, identity in cells} if removal.kind in _BY_NAME else ()
+            if any(_would_select(placements, removal, one, causes) for one in identities):
+                waiting[removal] = None
+        if waiting:
+            message = f"{path} is not read (its ending is none of a manifest), so that what goes may be meant to stay"
+            yield Finding(HoldReason(rule=HoldRule.UNCLEAR_COMMIT, message=message, unread=path), tuple(waiting))
+
+
+def _would_select(placements: Iterable[Placement], removal: Removal, identity: Identity, causes: Causes) -> bool:
+    roots = causes.placed_for(removal.placement, identity)
+    written = [manifest for one in roots if (manifest := causes.written.get(one)) is not None]
+    mine = (one for one in placements if one.key.namespace in ("", identity[2]))
+    return any(matches(selector, manifest) for one in mine for selector in one.selectors for manifest in written)
 
 
 def _of_error(path: str, line: int, waiting: tuple[Removal, ...]) -> Finding:

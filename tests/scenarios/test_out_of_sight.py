@@ -72,6 +72,46 @@ def test_what_waits_for_an_error_stays_where_the_correction_is_out_of_sight(plac
     assert (world.state().holds, world.state().faults) == ({}, ())
 
 
+MISNAMED = ("placements/store", "placements/store.ymal", "placements/store.YAML", "placements/store.yaml.txt")
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+@pytest.mark.parametrize("place", MISNAMED)
+def test_what_goes_to_a_file_with_another_ending_that_an_earlier_commit_brought_stays(
+    place: str, renamed: bool
+) -> None:
+    world = fleet()
+    with world.nothing_deleted():
+        world.write({place: BOTH if renamed else STORE})
+        world.settle()
+        world.write({at("web"): None if renamed else WEB})
+        world.settle()
+        assert held_rules(world) == {HoldRule.UNCLEAR_COMMIT}
+        world.write({place: None, at("store"): BOTH if renamed else STORE})
+        world.settle()
+    assert (world.state().holds, world.state().faults) == ({}, ())
+
+
+OLD: dict[str, tuple[str, str]] = {
+    "what was taken out of the placement itself": ("placements/web.yaml.bak", to_yaml(placing("web", "n2", "n3"))),
+    "a placement that there is": ("placements/pay.yaml.bak", to_yaml(placing("pay", "n3"))),
+    "about something else": ("placements/store.yaml.bak", to_yaml(placing("store", "n1"))),
+    "no YAML": ("placements/store.yaml.bak", f"{STORE}kind: ["),
+    "a page": ("placements/store.md", STORE),
+    "an ignored draft": ("placements/drafts/store.yaml", STORE),
+}
+
+
+@pytest.mark.parametrize("old", OLD)
+def test_what_lies_about_for_long_holds_nothing_that_it_would_not_select_as_a_new_placement(old: str) -> None:
+    world, (path, text) = fleet(), OLD[old]
+    world.write({path: text})
+    world.settle()
+    world.write({at("web"): WEB})
+    world.settle()
+    assert (world.state().holds, world.live("c1", "Namespace", "n3")) == ({}, None)
+
+
 def pay(*names: str) -> str:
     return to_yaml(placing("pay", "n4", *names))
 
