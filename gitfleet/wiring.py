@@ -41,6 +41,7 @@ from gitfleet.loop.plugin_guard import guarded
 from gitfleet.loop.rendered_branch import RenderedBranch
 from gitfleet.loop.request_branches import RequestBranches
 from gitfleet.loop.runner import Wake
+from gitfleet.loop.state_branch import StateBranch
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import ClusterReading, DesiredTrees
 from gitfleet.loop.whatif import WhatIf
@@ -106,9 +107,8 @@ def open_workspace(
     trees = DesiredTrees(repo, cache, settings.limits, builds=folder_builds(), decryptor=keys, clusters=reading)
     driver = Driver(
         reader=repo,
-        writer=remote,
+        states=StateBranch(repo, remote, StateTrees(repo, trees, settings.limits, cache)),
         desired_trees=trees,
-        state_trees=StateTrees(repo, trees, settings.limits, cache),
         fanout=Fanout(directory=directory, executor=executor, stopped=lambda: wake.stopped),
         clock=clock,
         plugins=scheduler_plugins(),
@@ -283,9 +283,8 @@ def run_scenario(
         )  # fmt: skip
         return Driver(
             reader=repo,
-            writer=repo,
+            states=StateBranch(repo, repo, StateTrees(repo, trees, chosen.limits)),
             desired_trees=trees,
-            state_trees=StateTrees(repo, trees, chosen.limits),
             fanout=Fanout(directory=simulated_clusters(fleet, clock), executor=None),
             clock=clock,
             plugins=scheduler_plugins(),

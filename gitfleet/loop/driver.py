@@ -26,22 +26,22 @@ from gitfleet.loop.repeats import Repeats
 from gitfleet.loop.request_branches import Asked, RequestBranches
 from gitfleet.loop.results import Published, ReconcileResult, lost_race, result_of
 from gitfleet.loop.rewrites import Rewrite
-from gitfleet.loop.state_commits import Publication, on_files_of, state_commit
-from gitfleet.loop.state_trees import StateTrees
+from gitfleet.loop.state_branch import StateBranch
+from gitfleet.loop.state_commits import Publication
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.loop.unchanged import UnchangedReconcile, unchanged_after, with_known_objects
 from gitfleet.loop.watched_branch import last_good_config, no_such_branch
 from gitfleet.model.approvals import ApprovalRequest, FactsByApproval
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
-from gitfleet.model.events import Event, EventType
+from gitfleet.model.events import Event
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
 from gitfleet.model.state import FleetState
 from gitfleet.ports.clock import Clock
-from gitfleet.ports.repos import RepoReader, RepoWriter
-from gitfleet.reconcile import rebuilding, run_approvals
+from gitfleet.ports.repos import RepoReader
+from gitfleet.reconcile import run_approvals
 from gitfleet.rendered import Rendering
 
 Checkpoint = Callable[[str], None]
@@ -61,9 +61,8 @@ class Driver:
     pushed; `approvals` looks who gave an approval; `forge` is told what a forge is to show, and returns at once."""
 
     reader: RepoReader
-    writer: RepoWriter
+    states: StateBranch
     desired_trees: DesiredTrees
-    state_trees: StateTrees
     fanout: Fanout
     clock: Clock
     plugins: reconcile.Plugins = field(default_factory=dict)
@@ -81,9 +80,6 @@ class Driver:
     memo: reconcile.Memo = reconcile.Memo()
     asked_clusters: AskedClusters = field(default_factory=AskedClusters)
     _reported: set[str] = field(default_factory=set)
-    _known: tuple[str | None, FleetState] | None = None
-    _unchecked: FleetState | None = None
-    _published: tuple[FleetState, FleetState, tuple[Event, ...]] | None = None
     _config: tuple[str, FleetConfig] | None = None
     _unchanged: tuple[UnchangedReconcile, ReconcileResult] | None = None
     _observed: Mapping[str, ClusterObservation] = field(default_factory=dict)
@@ -142,7 +138,7 @@ class Driver:
             before = self.load_state(heads.get(self.branches.state))
         wanted = self.desired_trees.at(commit, before)
         lost = self._config is None and wanted.config.origin is None and any(map(is_error, wanted.faults))
-        kept = last_good_config(commit, heads, self.reader, self.desired_trees, self.state_trees) if lost else None
+        kept = last_good_config(commit, heads, self.reader, self.desired_trees, self.states.trees) if lost else None
         self._config = (commit, kept or wanted.config)
 
     def reconcile(self) -> ReconcileResult:
@@ -176,11 +172,11 @@ class Driver:
             after = report.state
             self.checkpoint("reported")
         except LostRace:
-            self._known = None
+            self.states.forget()
             return lost_race(inputs, heads.get(self.branches.state))
         self._emit(self._events, decision.after, after)
         if inputs.before.damage.unfinished:
-            self._known = None
+            self.states.forget()
         result = self._result(decision, outcomes, report, failures, changed=report.head != state_head)
         # Objects that were observed only after deciding are not in the inputs: then every reconcile decides again.
         repeatable = result.settled and not outcomes and not decided.unseen()
@@ -236,17 +232,8 @@ class Driver:
         return self._held[2]
 
     def rebuilt(self, before: FleetState, wanted: Desired) -> FleetState:
-        """The state with what the branch lost rebuilt, and the snapshots loaded that runs and pins name; what this
-        process wrote itself has lost nothing."""
-        if before is not self._unchecked:
-            return self.state_trees.with_snapshots_named(before, wanted)
-        sound = rebuilding.rebuild(before, wanted, self.clock.now())
-        for notice in sound.damage.notices:
-            log.warning("%s", notice)
-        self._unchecked = None
-        if self._known is not None and self._known[1] is before:
-            self._known = (self._known[0], sound)
-        return self.state_trees.with_snapshots_named(sound, wanted)
+        """See StateBranch."""
+        return self.states.rebuilt(before, wanted, self.clock.now())
 
     def inputs_for(self, wanted: Desired, before: FleetState, now: datetime) -> Inputs:
         """Observe every cluster that is known, and there everything that is owned."""
@@ -268,11 +255,8 @@ class Driver:
         return self.approvals.facts(wanted, asked, read_at, before.observed_commit)
 
     def load_state(self, head: str | None) -> FleetState:
-        """The state at a head of the state branch; what this process wrote itself need not be read again."""
-        if self._known is None or self._known[0] != head:
-            self._known = (head, self.state_trees.at(head))
-            self._unchecked = self._known[1]
-        return self._known[1]
+        """The state at a head of the state branch."""
+        return self.states.at(head)
 
     def observe_unseen(self, decision: Decision) -> tuple[Decision, tuple[Operation, ...]]:
         """Plan the operations and record it in the inventory; objects that were not observed yet are observed first."""
@@ -298,31 +282,22 @@ class Driver:
 
     def publish(self, before: FleetState, after: FleetState, head: str | None, inputs: Inputs, phase: str) -> Published:
         """Push `after` if the head is the one that was read; what cannot be written stays, as an intent says."""
-        composed = state_commit(
-            Publication(
-                before=before,
-                after=after,
-                inputs=inputs,
-                branch=self.branches.state,
-                head=head,
-                phase=phase,
-                now=self.clock.now(),
-                version=self.version,
-                branches=self.branches.approvals if self.requests is not None else "",
-            )
+        asked = Publication(
+            before=before,
+            after=after,
+            inputs=inputs,
+            branch=self.branches.state,
+            head=head,
+            phase=phase,
+            now=self.clock.now(),
+            version=self.version,
+            branches=self.branches.approvals if self.requests is not None else "",
         )
-        self._report(composed.failures)
-        if composed.change is not None:
-            change, unusable = composed.change, before.damage.head
-            if unusable is not None:
-                change = on_files_of(change, unusable, self.reader.list_tree(unusable.instead))
-            head = self.writer.commit(change)
-            self._published = (before, composed.state, composed.events)
-        self._known = (head, composed.state)
-        if composed.change is not None:
-            fields = {"branch": composed.change.branch, "subject": composed.change.subject}
-            self.listen(Event(type=EventType.COMMIT, fields=fields))
-        return Published(head, composed.state, composed.failures)
+        published = self.states.publish(asked)
+        self._report(published.failures)
+        if published.commit is not None:
+            self.listen(published.commit)
+        return published
 
     def perform(self, decision: Decision, operations: tuple[Operation, ...]) -> tuple[Outcome, ...]:
         """Carry out what has to be written, clusters side by side."""
@@ -370,9 +345,8 @@ class Driver:
 
     def _events(self, before: FleetState, after: FleetState) -> tuple[Event, ...]:
         """The events between two states; those of a commit that was just pushed are known."""
-        known, self._published = self._published, None
-        if known is not None and known[0] is before and known[1] is after:
-            return known[2]
+        if (known := self.states.events_between(before, after)) is not None:
+            return known
         failures = Failures()
         events = status.emit_events(before, after, failures)
         self._report(failures.found)

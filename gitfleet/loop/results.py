@@ -13,6 +13,7 @@ from gitfleet.api.holds import RemovalKind
 from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.decisions import Decision, Inputs
+from gitfleet.model.events import Event
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.operations import Outcome
 from gitfleet.model.rolling import RolloutPlan
@@ -22,11 +23,13 @@ from gitfleet.model.successors import Successors
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The head of the state branch, what it holds, and what could not be written there."""
+    """The head of the state branch, what it holds, what could not be written there, and the event of the commit that
+    this took."""
 
     head: str | None
     state: FleetState
     failures: tuple[Failure, ...] = ()
+    commit: Event | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

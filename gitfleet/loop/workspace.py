@@ -215,7 +215,7 @@ class Workspace:
             if snapshot is None:
                 known = ", ".join(str(one.index) for one in record.resource_snapshots)
                 raise BadInput(f"{name} has no snapshot {index}", hint=f"snapshots: {known}")
-            loaded = self.driver.state_trees.loaded(Subject.of_placement(record.placement.key), record, snapshot)
+            loaded = self.driver.states.trees.loaded(Subject.of_placement(record.placement.key), record, snapshot)
             found = loaded.snapshot_named(snapshot.name)
             if found is None or found.manifests is None:
                 raise BadInput(f"the objects of snapshot {index} of {name} are not kept any more")
@@ -260,7 +260,11 @@ class Workspace:
         self.commit_of(None)  # the FleetConfig says what the watched branch is called
         driver, self._heads = self.driver, None
         return PersonCommits(
-            reader=driver.reader, writer=driver.writer, watched=driver.branches.watch, person=person, now=self.clock.now
+            reader=driver.reader,
+            writer=driver.states.writer,
+            watched=driver.branches.watch,
+            person=person,
+            now=self.clock.now,
         )
 
     @property

@@ -18,6 +18,7 @@ from gitfleet.adapters.state_dir import StateDirectory
 from gitfleet.errors import BadInput, LostRace, RetryLater
 from gitfleet.formats.git_names import blob_id
 from gitfleet.loop.driver import Driver
+from gitfleet.loop.state_branch import StateBranch
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.ports.repos import BranchChange, TreeEntry
@@ -281,8 +282,9 @@ class FolderWorld(World):
         state = StateDirectory(self.folder, BRANCH, self.repo)
         reader = state if self.folder != Path() else self.repo
         driver.desired_trees = DesiredTrees(reader, MemoryCache(), Limits(), builds=builds_with(self.builder))
-        driver.state_trees = StateTrees(reader, driver.desired_trees, Limits())
-        driver.reader, driver.writer = reader, state if self.folder != Path() else self.repo
+        writer = state if self.folder != Path() else self.repo
+        driver.reader = reader
+        driver.states = StateBranch(reader, writer, StateTrees(reader, driver.desired_trees, Limits()))
         return driver
 
 

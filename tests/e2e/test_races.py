@@ -10,6 +10,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
+from gitfleet.loop.state_branch import StateBranch
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
@@ -70,9 +71,8 @@ class Duel:
         trees = DesiredTrees(self.repo, self.cache, Limits())
         return Driver(
             reader=self.repo,
-            writer=self.repo,
+            states=StateBranch(self.repo, self.repo, StateTrees(self.repo, trees, Limits())),
             desired_trees=trees,
-            state_trees=StateTrees(self.repo, trees, Limits()),
             fanout=Fanout(directory=directory, executor=None),
             clock=self.clock,
             version="test",

@@ -47,7 +47,7 @@ class BuiltWorld(World):
         driver = World.start(self, checkpoint)
         builds = builds_with(self.program or self.builder, self.renderer)
         driver.desired_trees = DesiredTrees(self.repo, MemoryCache(), Limits(), builds=builds)
-        driver.state_trees = StateTrees(self.repo, driver.desired_trees, Limits())
+        driver.states.trees = StateTrees(self.repo, driver.desired_trees, Limits())
         return driver
 
     def value(self, name: str, cluster: str = "eu-1") -> str | None:

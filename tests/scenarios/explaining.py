@@ -6,6 +6,7 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.runner import Wake
+from gitfleet.loop.state_branch import StateBranch
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.loop.workspace import Workspace
@@ -24,9 +25,8 @@ def open_workspace(
     trees = DesiredTrees(repo, MemoryCache(), Limits())
     driver = Driver(
         reader=repo,
-        writer=repo,
+        states=StateBranch(repo, repo, StateTrees(repo, trees, Limits())),
         desired_trees=trees,
-        state_trees=StateTrees(repo, trees, Limits()),
         fanout=Fanout(directory=simulated_clusters(fleet, clock), executor=None),
         clock=clock,
         version="test",

@@ -18,6 +18,7 @@ from gitfleet.api.scenarios import ClusterRule
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.results import ReconcileResult
+from gitfleet.loop.state_branch import StateBranch
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.model.events import Event
@@ -92,9 +93,8 @@ class World:
         trees = DesiredTrees(self.repo, _CACHE, self.limits, decryptor=self.decryptor)
         driver = Driver(
             reader=self.repo,
-            writer=self.repo,
+            states=StateBranch(self.repo, self.repo, StateTrees(self.repo, trees, self.limits)),
             desired_trees=trees,
-            state_trees=StateTrees(self.repo, trees, self.limits),
             fanout=Fanout(directory=simulated_clusters(self.fleet, self.clock), executor=None),
             clock=self.clock,
             version="test",
