@@ -7,8 +7,8 @@ apply (Kubernetes documentation, "Merge strategy"; structured-merge-diff FieldsV
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from operator import eq
+from collections import deque
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gitfleet.formats.canonical_json import NotJson, parse_json
@@ -135,20 +135,33 @@ def match_item(item: JsonObject, candidates: Sequence[JsonValue], keys: tuple[st
 
 def named_items(have: Sequence[JsonValue], want: Sequence[JsonValue], keys: tuple[str, ...]) -> list[JsonObject | None]:
     """For each live item the one of the manifest that names it. Each names one: those with all the keys first, as a key
-    left to a default that only the server knows matches any value."""
-    left = [_keyed_item(item, keys) for item in want if isinstance(item, MAPPING)]
+    left to a default that only the server knows matches any value. Lists may be long: only what leaves out a key is
+    compared with each."""
+    wanted = {at: _keyed_item(item, keys) for at, item in enumerate(want) if isinstance(item, MAPPING)}
+    named = {at: _keyed_item(item, keys)[0] for at, item in enumerate(have) if isinstance(item, MAPPING)}
+    positions: dict[Hashable, deque[int]] = {}
+    for at, (names, _) in wanted.items():
+        positions.setdefault(_comparable(names), deque()).append(at)
     found: list[JsonObject | None] = [None] * len(have)
-    for matches in (eq, _may_be):
-        for at, item in enumerate(have):
-            if found[at] is None and isinstance(item, MAPPING):
-                named = _keyed_item(item, keys)[0]
-                match = next((n for n, (wanted, _) in enumerate(left) if matches(wanted, named)), None)
-                found[at] = None if match is None else left.pop(match)[1]
+    for at, values in list(named.items()):
+        if same := positions.get(_comparable(values)):
+            found[at] = wanted.pop(same.popleft())[1]
+            del named[at]
+    vague = [at for at, (values, _) in wanted.items() if None in values]
+    for at, values in named.items():
+        candidates = list(wanted) if None in values else vague
+        match = next((n for n in candidates if n in wanted and _may_be(wanted[n][0], values)), None)
+        found[at] = None if match is None else wanted.pop(match)[1]
     return found
 
 
 def _keyed_item(item: JsonObject, keys: tuple[str, ...]) -> tuple[tuple[JsonValue, ...], JsonObject]:
     return tuple(item.get(key, _KEY_DEFAULTS.get(key)) for key in keys), item
+
+
+def _comparable(values: tuple[JsonValue, ...]) -> Hashable:
+    """The values of keys, to look them up by; a key that has an object for its value by its text."""
+    return tuple(str(value) if isinstance(value, (dict, list)) else value for value in values)
 
 
 def _may_be(wanted: tuple[JsonValue, ...], named: tuple[JsonValue, ...]) -> bool:
