@@ -77,10 +77,12 @@ class ForgeSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSettings:
-    """Where a continuous run answers over HTTP; `host` "" is every address of the machine."""
+    """Where a continuous run answers over HTTP; `host` "" is every address of the machine. `webhooks` are the providers
+    whose webhooks are received, each with the file that holds its secrets."""
 
     host: str
     port: int
+    webhooks: tuple[tuple[str, Path], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -259,19 +259,44 @@ def repository_of(address: str) -> str:
     return path if "/" in path else ""
 
 
-listen = click.option(
-    "--listen", metavar="ADDRESS:PORT", help="Where to answer /healthz, /readyz and /metrics (:8080: every address)."
+listen = combined(
+    click.option(
+        "--listen",
+        metavar="ADDRESS:PORT",
+        help="Where to answer /healthz, /readyz and /metrics (:8080: every address).",
+    ),
+    click.option(
+        "--webhook",
+        multiple=True,
+        metavar="PROVIDER=FILE",
+        help="Receive webhooks at /webhook/PROVIDER, signed with the secret in a file (repeatable).",
+    ),
 )
 
 
-def http_settings(address: str | None) -> HttpSettings | None:
-    """Where to answer over HTTP; UsageError for what is no address and port."""
+def http_settings(address: str | None, webhook: tuple[str, ...]) -> HttpSettings | None:
+    """Where to answer over HTTP; UsageError for what is no address and port, or no provider and file."""
     if address is None:
+        if webhook:
+            raise click.UsageError("--webhook goes with --listen ADDRESS:PORT")
         return None
     found = re.fullmatch(r"(?:\[(?P<six>[^\[\]]+)\]|(?P<host>[^\[\]:]*)):(?P<port>[0-9]{1,5})", address)
     if found is None:
         raise click.UsageError(f"--listen {address} is no ADDRESS:PORT, such as :8080, 127.0.0.1:8080 or [::]:8080")
-    return HttpSettings(host=found["six"] or found["host"] or "", port=int(found["port"]))
+    webhooks = tuple(_webhook_of(given) for given in webhook)
+    twice = sorted({name for name, _ in webhooks if [one for one, _ in webhooks].count(name) > 1})
+    if twice:
+        raise click.UsageError(f"--webhook {twice[0]} is given twice: put both secrets into one file, one on each line")
+    return HttpSettings(host=found["six"] or found["host"] or "", port=int(found["port"]), webhooks=webhooks)
+
+
+def _webhook_of(given: str) -> tuple[str, Path]:
+    from gitfleet.loop.webhook_signatures import PROVIDERS
+
+    provider, _, file = given.partition("=")
+    if provider not in PROVIDERS or not file:
+        raise click.UsageError(f"--webhook {given} is no PROVIDER=FILE with one of {', '.join(PROVIDERS)}")
+    return provider, Path(file)
 
 
 class ProcessOptions(ForgeOptions, total=False):
@@ -291,6 +316,7 @@ class ProcessOptions(ForgeOptions, total=False):
     approval_policy: Path | None
     sops_age_key_file: Path | None
     listen: str | None
+    webhook: tuple[str, ...]
 
 
 def settings_for(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
@@ -317,7 +343,7 @@ def settings_for(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
         git_credentials=git_credentials(),
         forge=forge_settings(repo, given),
         sops_age_key_file=given.get("sops_age_key_file"),
-        http=http_settings(given.get("listen")),
+        http=http_settings(given.get("listen"), given.get("webhook", ())),
     )
 
 

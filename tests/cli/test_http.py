@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import hmac
 import json
+import shutil
 import signal
 import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Shell, commit, with_usual_signals
+from tests.cli.conftest import GIT, Shell, commit, with_usual_signals
 
 WAIT_SECONDS = 120
 
@@ -111,11 +114,124 @@ def test_a_remote_that_goes_away_and_comes_back(running: Running, moving: Path) 
     assert any(line["level"] == "warning" and "; trying again in 5 s" in line["message"] for line in running.lines())
 
 
+EVERYBODY, GITEAS = "It's a Secret to Everybody", "3gEsCfjlV2ugRwgpU#w1*WaW*wa4NXgGmpCfkbG3"
+"""The secrets of GitHub's and Atlassian's examples, and of Gitea's and Forgejo's."""
+SIGNING = b64encode(b"0123456789abcdef0123456789abcdef").decode()
+PUSH = b'{"ref": "refs/heads/develop", "before": "28e1879d029cb852e4844d9c718537df08844e03"}'
+
+
+def hexadecimal(secret: str, body: bytes) -> str:
+    return hmac.digest(secret.encode(), body, "sha256").hex()
+
+
+def standard(body: bytes) -> dict[str, str]:
+    """As GitLab signs with a signing token."""
+    at = str(int(time.time()))
+    signature = hmac.digest(b64decode(SIGNING), f"id-1.{at}.".encode() + body, "sha256")
+    return {"webhook-id": "id-1", "webhook-timestamp": at, "webhook-signature": f"v1,{b64encode(signature).decode()}"}
+
+
+GITHUBS = {"X-Hub-Signature-256": "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"}
+ATLASSIANS = {"X-Hub-Signature": "sha256=a4771c39fbe90f317c7824e83ddef3caae9cb3d976c214ace1f2937e133263c9"}
+DELIVERIES: list[tuple[str, dict[str, str], bytes]] = [
+    ("github", GITHUBS, b"Hello, World!"),
+    ("bitbucket", ATLASSIANS, b"Hello World!"),
+    ("gitea", {"X-Gitea-Event": "push", "X-Gitea-Signature": hexadecimal(GITEAS, PUSH)}, PUSH),
+    ("forgejo", {"X-Forgejo-Event": "push", "X-Forgejo-Signature": hexadecimal(GITEAS, PUSH)}, PUSH),
+    ("gitlab", {"X-Gitlab-Event": "Push Hook", "X-Gitlab-Token": "a-token-of-gitlab"}, PUSH),
+    ("gitlab", standard(PUSH), PUSH),
+    ("generic", {"X-Signature": f"sha256={hexadecimal(EVERYBODY, PUSH)}"}, PUSH),
+    ("generic", {"Authorization": f"Bearer {EVERYBODY}"}, b""),
+]
+
+
+@pytest.fixture(scope="module")
+def receiving(settled: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, Path]]:
+    """A run that polls once an hour and receives the webhooks of every provider; the folder of their secrets."""
+    folder = tmp_path_factory.mktemp("webhooks")
+    repo = Path(shutil.copytree(settled, folder / "fleet"))
+    patch = pytest.MonkeyPatch()
+    for name, value in {**GIT, "XDG_CACHE_HOME": str(folder / "cache")}.items():
+        patch.setenv(name, value)
+    commit(repo, {"gitfleet.yaml": (repo / "gitfleet.yaml").read_text().replace("interval: 30s", "interval: 1h")})
+    secrets = dict.fromkeys(("github", "bitbucket", "generic"), EVERYBODY) | dict.fromkeys(("gitea", "forgejo"), GITEAS)
+    secrets["gitlab"] = f"a-token-of-gitlab\nwhsec_{SIGNING}"
+    words: list[str] = []
+    for provider, secret in secrets.items():
+        (folder / provider).write_text(f"{secret}\n")
+        words += ["--webhook", f"{provider}={folder / provider}"]
+    found = begin(repo, folder / "log", *words)
+    found.until("/metrics", 'conditionType="Completed",generation="1",name="web"')
+    found.until("/metrics", 'conditionType="Completed",generation="1",name="monitoring"')
+    yield found, folder
+    patch.undo()
+    found.process.kill()
+    found.process.wait()
+
+
+def reconciles(running: Running) -> float:
+    """How many there were, once no other one follows by itself."""
+    counted, then = -1.0, 0.0
+    while counted != then:
+        time.sleep(1.2)
+        lines = running.ask("/metrics")[1].splitlines()
+        counted, then = then, sum(float(line.split()[-1]) for line in lines if line.startswith("gitfleet_reconciles_"))
+    return then
+
+
+@pytest.mark.parametrize(("provider", "headers", "body"), DELIVERIES)
+def test_a_signed_request_wakes_the_loop_and_no_other_does(
+    receiving: tuple[Running, Path], provider: str, headers: dict[str, str], body: bytes
+) -> None:
+    running, _ = receiving
+    before = reconciles(running)
+    for wrong in ({}, dict.fromkeys(headers, "sha256=00")):
+        assert running.ask(f"/webhook/{provider}", body, wrong) == (401, "the signature is missing or wrong\n")
+    other = "github" if provider == "generic" else "generic"
+    assert running.ask(f"/webhook/{other}", body, headers)[0] == 401
+    assert running.ask(f"/webhook/{provider}", b"a" * 1024 * 1024 + b"a", headers)[0] == 413
+    assert running.ask(f"/webhook/{provider}")[0] == 405
+    assert reconciles(running) == before
+
+    assert running.ask(f"/webhook/{provider}", body, headers) == (202, "the loop is woken\n")
+    assert reconciles(running) == before + 1
+    for _ in range(3):
+        assert running.ask(f"/webhook/{provider}", body, headers)[0] == 202
+    assert before + 2 <= reconciles(running) <= before + 3, "several are one"
+    log = running.log.read_text()
+    assert EVERYBODY not in log and GITEAS not in log and SIGNING not in log
+
+
+def test_a_secret_is_replaced_without_a_restart(receiving: tuple[Running, Path]) -> None:
+    running, folder = receiving
+    (folder / "github").write_text("another secret, longer\n")
+    assert running.ask("/webhook/github", b"Hello, World!", GITHUBS)[0] == 401
+    signed = {"X-Hub-Signature-256": f"sha256={hexadecimal('another secret, longer', PUSH)}"}
+    assert running.ask("/webhook/github", PUSH, signed)[0] == 202
+    (folder / "github").unlink()
+    assert running.ask("/webhook/github", PUSH, signed) == (503, "the secret of this webhook cannot be read\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(None, "cannot be read: No such file"), ("short", "holds no webhook secret")]
+)
+def test_a_run_does_not_begin_without_a_secret(gitfleet: Shell, fleet: Path, content: str | None, said: str) -> None:
+    file = fleet.parent / "secret"
+    if content is not None:
+        file.write_text(content)
+    ended = gitfleet("run", fleet, "--listen", "127.0.0.1:0", "--webhook", f"github={file}")
+    assert ended.code == 1 and said in ended.err
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--listen", "8080"], "--listen 8080 is no ADDRESS:PORT"),
         (["--listen", ":8080x"], "is no ADDRESS:PORT"),
+        (["--webhook", "github=x"], "--webhook goes with --listen"),
+        (["--listen", ":0", "--webhook", "gothub=x"], "is no PROVIDER=FILE with one of github, gitlab, gitea"),
+        (["--listen", ":0", "--webhook", "github="], "is no PROVIDER=FILE"),
+        (["--listen", ":0", "--webhook", "github=x", "--webhook", "github=y"], "is given twice"),
         (["--once", "--listen", ":0"], "go with a continuous run"),
         (["--until-settled", "--log-format", "json"], "go with a continuous run"),
     ],
