@@ -16,6 +16,7 @@ from gitfleet.formats.field_trees import FieldTree, tree_of, union
 from gitfleet.formats.managed_fields import (
     MAPPING,
     OwnedFields,
+    fields_below,
     is_own_apply,
     item_name,
     list_keys,
@@ -70,19 +71,15 @@ class _At:
         """A field of the map."""
         node = f"f:{name}"
         made = self.made.get(name, _ABSENT) if isinstance(self.made, MAPPING) else _ABSENT
-        return _At(name, _below(self.written, node), (self.everyone or {}).get(node), made)
+        return _At(name, fields_below(self.written, node), (self.everyone or {}).get(node), made)
 
     def item(self, live: JsonObject, keys: tuple[str, ...]) -> _At:
         """An item of the list, by its keys."""
         named = {key: live[key] for key in keys if key in live}
         made = match_item(named, self.made, keys) if isinstance(self.made, list) else None
-        written = _below(self.written, item_name(self.written, live) or "")
+        written = fields_below(self.written, item_name(self.written, live) or "")
         everyone = (self.everyone or {}).get(item_name(self.everyone, live) or "")
         return _At("", written, everyone, _ABSENT if made is None else made)
-
-
-def _below(written: OwnedFields, node: str) -> OwnedFields:
-    return written.get(node) if written else written
 
 
 def _completed(want: JsonValue, have: JsonValue, at: _At) -> JsonValue:

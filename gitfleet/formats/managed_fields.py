@@ -76,6 +76,11 @@ def child_fields(owned: OwnedFields, name: str) -> OwnedFields:
     return child if isinstance(child, MAPPING) else None
 
 
+def fields_below(tree: OwnedFields, node: str) -> OwnedFields:
+    """What of a tree is below one of its nodes: of a leaf, which stands for all in it, the leaf."""
+    return tree.get(node) if tree else tree
+
+
 def owned_items(owned: OwnedFields) -> OwnedItems:
     """The items of a list that is a map, each with the node below it."""
     return None if owned is None else tuple(_keyed(owned))

@@ -13,6 +13,7 @@ from gitfleet.formats.json_values import JsonObject
 from gitfleet.formats.managed_fields import (
     OwnedFields,
     child_fields,
+    fields_below,
     is_own_apply,
     item_name,
     list_keys,
@@ -66,15 +67,13 @@ class _Trees:
         self.owned, self.going, self.kept = owned, going, kept
 
     def part(self, name: str) -> _Trees:
-        return _Trees(child_fields(self.owned, name), _below(self.going, f"f:{name}"), _below(self.kept, f"f:{name}"))
+        return _Trees(
+            child_fields(self.owned, name), fields_below(self.going, f"f:{name}"), fields_below(self.kept, f"f:{name}")
+        )
 
     def item(self, item: Mapping[str, Any]) -> _Trees:
-        nodes = (_below(tree, item_name(tree, item) or "") for tree in (self.owned, self.going, self.kept))
+        nodes = (fields_below(tree, item_name(tree, item) or "") for tree in (self.owned, self.going, self.kept))
         return _Trees(*nodes)
-
-
-def _below(tree: OwnedFields, node: str) -> OwnedFields:
-    return tree.get(node) if tree else tree
 
 
 def _gone(path: str, field: str, want: Any, have: Any, at: _Trees) -> Iterator[tuple[str, Any]]:

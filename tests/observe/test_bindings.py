@@ -295,16 +295,19 @@ def test_what_another_try_can_help_is_progress_and_what_only_people_can_help_is_
     assert got.failed == (FailedObject(key=CM.key, condition="Applied", reason="Invalid", message="no such field"),)
 
 
+A_DIFFERS = (("/data/a", "9", "1"),)
+DRIFTED = Refuse(
+    cluster="c1",
+    placement=WEB,
+    key=CM.key,
+    code=RefuseCode.FOUND_DRIFTS,
+    reason="drifted",
+    details=A_DIFFERS,
+)
+
+
 def test_drifted_and_diffed_objects_keep_when_they_were_first_seen() -> None:
-    details = (("/data/a", "9", "1"),)
-    refused = Refuse(
-        cluster="c1",
-        placement=WEB,
-        key=CM.key,
-        code=RefuseCode.FOUND_DRIFTS,
-        reason="drifted",
-        details=details,
-    )
+    details, refused = A_DIFFERS, DRIFTED
     got = observed(binding(), work(CM), [refused], [], T1)
     assert got.drifted == (DriftedObject(key=CM.key, details=details, observed=T1, first_observed=T1),)
     assert observed(got, work(CM), [refused], [], T2) == got
@@ -318,7 +321,6 @@ def test_drifted_and_diffed_objects_keep_when_they_were_first_seen() -> None:
     assert behind.drifted == got.drifted
 
 
-A_DIFFERS = (("/data/a", "9", "1"),)
 BY_KUBECTL, LATER = (
     FieldWriter("/data/a", "kubectl", time) for time in ("2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z")
 )
@@ -340,15 +342,7 @@ BY_KUBECTL, LATER = (
 def test_who_wrote_a_difference_is_recorded_with_the_time_at_which_it_was_found_first(
     details: DifferenceDetails, writers: tuple[FieldWriter, ...], recorded: tuple[FieldWriter, ...]
 ) -> None:
-    refused = Refuse(
-        cluster="c1",
-        placement=WEB,
-        key=CM.key,
-        code=RefuseCode.FOUND_DRIFTS,
-        reason="drifted",
-        details=A_DIFFERS,
-        writers=(BY_KUBECTL,),
-    )
+    refused = replace(DRIFTED, writers=(BY_KUBECTL,))
     got = observed(binding(), work(CM), [refused], [], T1)
     assert [one.writers for one in got.drifted] == [(BY_KUBECTL,)]
     later = observed(got, work(CM), [replace(refused, details=details, writers=writers)], [], T2)

@@ -4,6 +4,7 @@ others made, a dry run tells the two apart, and writes nothing."""
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +111,9 @@ def test_what_others_made_is_taken_over_only_without_a_difference(cluster: KubeC
     chosen = {"Namespace", "ConfigMap", "Secret", "Service", "Deployment", "DaemonSet", "CronJob", "Job", "Ingress"}
     wanted = [one for one in forty_kinds("made") if one.key.kind in chosen]
     with server.client() as client:
+        make: Callable[..., Any] = DynamicClient
+        dynamic = make(client)
         for one in wanted:
-            dynamic: Any = DynamicClient(client)  # type: ignore[no-untyped-call]  # it has no types
             kind = dynamic.resources.get(api_version=one.key.api_version, kind=one.key.kind)
             kind.create(body=copy.deepcopy(dict(one.body)), namespace=one.key.namespace or None)
     take = FULL | {"when_to_take_over": "IfNoDiff"}
