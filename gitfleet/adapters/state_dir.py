@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from gitfleet.adapters.folder_files import FolderFiles
 from gitfleet.errors import BadInput, LostRace, RetryLater
 from gitfleet.formats.canonical_json import json_bytes, parse_json
-from gitfleet.ports.repos import BranchChange, RepoReader, TreeEntry
+from gitfleet.ports.repos import BranchChange, CommitFacts, RepoReader, TreeEntry
 
 _LOCK = ".gitfleet.lock"
 _NEXT = ".gitfleet.next"
@@ -90,6 +90,10 @@ class StateDirectory:
     def ancestors(self, commit: str, *, most: int) -> Sequence[str]:
         """None before the folder's head: plain files have no history; for other commits as the repository says."""
         return () if commit.startswith("dir:") else self._repo.ancestors(commit, most=most)
+
+    def about(self, commit: str) -> CommitFacts:
+        """As the repository says: plain files are no commit."""
+        return self._repo.about(commit)
 
     def clone_reader(self) -> RepoReader:
         """Another one on the same folder."""

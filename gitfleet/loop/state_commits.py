@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
 
 from gitfleet import status, views
+from gitfleet.loop.state_heads import PHASE_TRAILER, PLAIN, folders_of
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.events import Event
 from gitfleet.model.failures import Failure, Failures, Subject
@@ -15,8 +15,6 @@ from gitfleet.model.state import FleetState, UnusableHead
 from gitfleet.ports.repos import BranchChange, TreeEntry
 from gitfleet.reconcile import quarantines, renamed
 from gitfleet.state import README_FILE, StateChange, compose_state
-
-_PLAIN: Final = ("100644", "100755")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +67,7 @@ def state_commit(asked: Publication) -> StateCommit:
         expected=asked.head,
         subject=subject,
         body=body,
-        trailers=(("Gitfleet-Commit", wanted.commit), ("Gitfleet-Phase", asked.phase)),
+        trailers=(("Gitfleet-Commit", wanted.commit), (PHASE_TRAILER, asked.phase)),
         when=asked.now,
         write={**change.write, **({README_FILE: readme.encode()} if readme is not None else {})},
         link={path: TreeEntry("100644", blob) for path, blob in change.link.items()},
@@ -80,22 +78,20 @@ def state_commit(asked: Publication) -> StateCommit:
 
 def on_files_of(change: BranchChange, unusable: UnusableHead, files: Mapping[str, TreeEntry]) -> BranchChange:
     """The commit of a publication whose state was read in the place of an unusable head: with the `files` of that
-    commit, on top of the head or, where nothing can be put on top of it, on top of that commit."""
+    commit, or those that the head lacks, on top of the head or, where nothing can be put on top of it, on top of that
+    commit."""
     if not unusable.readable:
         return replace(change, base=unusable.instead)
     gone = {path.rstrip("/") for path in change.remove}
     kept = {
         path: replace(entry, size=None)
         for path, entry in files.items()
-        if path not in change.write and entry.mode in _PLAIN and gone.isdisjoint(_with_folders(path))
+        if path not in change.write
+        and entry.mode in PLAIN
+        and gone.isdisjoint((path, *folders_of(path)))
+        and (path in unusable.missing or not unusable.missing)
     }
-    return replace(change, remove=("",), link={**kept, **change.link})
-
-
-def _with_folders(path: str) -> Iterator[str]:
-    yield path
-    while folder := path.rpartition("/")[0]:
-        yield (path := folder)
+    return replace(change, remove=change.remove if unusable.missing else ("",), link={**kept, **change.link})
 
 
 def _composed(asked: Publication, after: FleetState, failures: Failures) -> StateChange:

@@ -1,14 +1,14 @@
 """From commits to values: the state branch, each blob parsed once per object id.
 
-What cannot be read is never fatal: the last version that can be read is searched for in the commits before, and what
-has none is left out of the state. The state's damage says both.
+What is gone or cannot be read is never fatal: the last version that can be read is searched for in the commits before,
+and what has none is left out of the state. The state's damage says both.
 """
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
@@ -17,11 +17,11 @@ from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.runs import placement_of
 from gitfleet.api.snapshots import ResourceSnapshot
-from gitfleet.errors import BadInput, UnreadableCommit
+from gitfleet.loop.state_heads import MOST_COMMITS, PLAIN, usable_files
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure, Subject, attempt
-from gitfleet.model.state import FleetState, PlacementRecord, UnusableHead
+from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.ports.caches import BlobCache
 from gitfleet.ports.repos import RepoReader, TreeEntry
 from gitfleet.rollout import staged
@@ -33,7 +33,6 @@ from gitfleet.state import (
     Unusable,
     assemble_state,
     document_paths,
-    holds_state,
     is_state_file,
     lost_faults,
     parse_to_cache,
@@ -44,9 +43,6 @@ from gitfleet.state import (
 
 _BATCH: Final = 2000
 """So many files are read and parsed at once: a bound on memory, not on work."""
-_MOST_COMMITS: Final = 50
-"""So many commits back, a version that can be read is searched for."""
-_PLAIN: Final = ("100644", "100755")
 
 _File = tuple[str, str]
 """(path, blob id)"""
@@ -67,40 +63,22 @@ class StateTrees:
         """All that the state branch holds at a head (None: nothing yet), snapshots in use loaded.
 
         Of a head that cannot be read, or holds no state, the nearest commit before it that does; BadInput for none.
+        What gitfleet wrote and the head lacks is read from the commit that has it.
         """
         if head is None:
             return FleetState()
-        entries, unusable = self._usable(head)
+        entries, unusable = usable_files(self._repo, head)
         wanted = {path: entry for path, entry in entries.items() if is_state_file(path)}
         with _without_collection():
             known = {(path, entry.oid): self._parsed.get((path, entry.oid)) for path, entry in wanted.items()}
-            unread = [file for file, parsed in known.items() if parsed is None and wanted[file[0]].mode in _PLAIN]
+            unread = [file for file, parsed in known.items() if parsed is None and wanted[file[0]].mode in PLAIN]
             fresh: dict[_File, ParsedStateFile | Failure] = {}
             for start in range(0, len(unread), _BATCH):
                 fresh |= self._parse(unread[start : start + _BATCH])
             fresh |= {file: _no_plain_file(file[0]) for file in known.keys() - fresh.keys() if known[file] is None}
             self._parsed = {file: fresh[file] if parsed is None else parsed for file, parsed in known.items()}
-            state = self._assembled(unusable.instead if unusable else head, entries)
+            state = self._assembled(unusable.instead if unusable and not unusable.missing else head, entries)
         return self._with_documents(replace(state, damage=replace(state.damage, head=unusable)), entries)
-
-    def _usable(self, head: str) -> tuple[Mapping[str, TreeEntry], UnusableHead | None]:
-        """The files of a head, or those of the commit that is read in its place."""
-        why, readable = "holds no state of gitfleet", True
-        try:
-            entries = self._repo.list_tree(head)
-            if holds_state(entries) or head.startswith("dir:"):
-                return entries, None
-        except UnreadableCommit as error:
-            why, readable = f"cannot be read, {error.reason}", False
-        with suppress(UnreadableCommit):
-            for commit in self._repo.ancestors(head, most=_MOST_COMMITS):
-                if holds_state(entries := self._repo.list_tree(commit)):
-                    return entries, UnusableHead(commit=head, why=why, instead=commit, readable=readable)
-        raise BadInput(
-            f"the state branch's commit {head[:12]} {why}, and no commit before it can be used in its place; "
-            "nothing is changed on any cluster until that is put right",
-            hint="push the last commit that gitfleet made there back, or delete the branch to start again",
-        )
 
     def _assembled(self, head: str, entries: Mapping[str, TreeEntry]) -> FleetState:
         found = {path: file for (path, _), file in self._parsed.items() if not isinstance(file, Failure)}
@@ -118,9 +96,9 @@ class StateTrees:
         found: dict[str, tuple[str, ParsedStateFile]] = {}
         tried: set[_File] = set()
         missing = set(bad)
-        for commit in self._repo.ancestors(head, most=_MOST_COMMITS) if bad else ():
+        for commit in self._repo.ancestors(head, most=MOST_COMMITS) if bad else ():
             tree = self._repo.list_tree(commit)
-            there = {path: tree[path].oid for path in missing if path in tree and tree[path].mode in _PLAIN}
+            there = {path: tree[path].oid for path in missing if path in tree and tree[path].mode in PLAIN}
             unread = set(there.items()) - tried
             tried |= unread
             for (path, _), file in self._parse(unread).items():

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gitfleet.ports.repos import RepoReader, TreeEntry, WorkTreeFiles
+from gitfleet.ports.repos import CommitFacts, RepoReader, TreeEntry, WorkTreeFiles
 
 
 def commit_id_of(tree: WorkTreeFiles) -> str:
@@ -59,6 +59,10 @@ class WithWorkTree:
         if not self._is_ours(commit):
             return self.repo.ancestors(commit, most=most)
         return [self.tree.head, *self.repo.ancestors(self.tree.head, most=most)][:most]
+
+    def about(self, commit: str) -> CommitFacts:
+        """As the repository says; of the work tree, what its head says."""
+        return self.repo.about(self.tree.head if self._is_ours(commit) else commit)
 
     def clone_reader(self) -> RepoReader:
         """Another one on the same files."""

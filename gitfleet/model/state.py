@@ -89,12 +89,14 @@ class PlacementRecord:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnusableHead:
     """A head of the state branch (`commit`) that holds no state, as `why` says, and the commit before it that was read
-    in its place. `readable`: the next commit can lie on top of the head; otherwise it takes the head's place."""
+    in its place; or the files that it lacks (`missing`), as they were in that commit. `readable`: the next commit can
+    lie on top of the head; otherwise it takes the head's place."""
 
     commit: str
     why: str
     instead: str
     readable: bool
+    missing: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +109,7 @@ class Damage:
     is said of it. `rebuilt` are the placements, runs and clusters of which the state says more than the branch. On
     clusters in `unsure` the inventory was rebuilt: nothing is deleted there in this pass. `unfinished`: something waits
     until every file of the config repo can be read. `head` is the branch's head when it is not the commit that was
-    read.
+    read, or not all of it.
     """
 
     commit: str = ""

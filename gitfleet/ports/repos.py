@@ -109,6 +109,9 @@ class RepoReader(Protocol):
         """The commits before a commit, the nearest first, following first parents: at most so many. Of a head that
         cannot be read, those that can; UnreadableCommit where there are none."""
 
+    def about(self, commit: str) -> CommitFacts:
+        """What a commit says of itself; BadInput for an unknown one. The head of a branch is brought for it."""
+
     def clone_reader(self) -> RepoReader:
         """A second reader of the same remote for use by another thread."""
 

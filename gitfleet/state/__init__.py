@@ -22,6 +22,7 @@ from gitfleet.state.placement_records import PlacementFile, PolicyFile
 from gitfleet.state.read import (
     CACHED_FORM,
     holds_state,
+    is_linked_file,
     is_state_file,
     parse_state_file,
     parse_to_cache,
@@ -56,6 +57,7 @@ __all__ = [
     "compose_state",
     "document_paths",
     "holds_state",
+    "is_linked_file",
     "is_state_file",
     "lost_faults",
     "override_object",

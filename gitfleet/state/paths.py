@@ -22,6 +22,7 @@ README: Final = "README.md"
 FLEET: Final = "fleet.yaml"
 FAULTS: Final = "faults.yaml"
 LAST_GOOD: Final = "lastgood/"
+RESOURCES: Final = "snapshots/resources/"
 SNAPSHOT_FILE: Final = "snapshot.yaml"
 RENDERED: Final = "rendered"
 VERSIONS: Final = "versions"
@@ -85,7 +86,7 @@ def placement_path(key: PlacementKey) -> str:
 
 def resources_folder(key: PlacementKey) -> str:
     """snapshots/resources/<placement>"""
-    return f"snapshots/resources/{folder_of(key)}"
+    return f"{RESOURCES}{folder_of(key)}"
 
 
 def resource_snapshot_folder(key: PlacementKey, index: int | str) -> str:

@@ -13,6 +13,7 @@ from gitfleet.api import InvalidContent
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import NotJson, canonical_json, parse_json
 from gitfleet.formats.yaml_reader import UnreadableText
+from gitfleet.state import paths
 from gitfleet.state.file_kinds import ParsedStateFile
 from gitfleet.state.shapes.fields import mapping
 from gitfleet.state.table import kind_of
@@ -37,6 +38,12 @@ def state_file_kind(path: str) -> str | None:
 def is_state_file(path: str) -> bool:
     """Whether `parse_state_file` has to be asked about a path."""
     return kind_of(path) is not None
+
+
+def is_linked_file(path: str) -> bool:
+    """Whether a path is one of the manifests that snapshots hold, or a last good file: what lies there never
+    changes."""
+    return path.startswith((paths.LAST_GOOD, paths.RESOURCES)) and not is_state_file(path)
 
 
 def holds_state(listing: Iterable[str]) -> bool:

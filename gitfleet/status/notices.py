@@ -22,7 +22,7 @@ def notices_of(damage: Damage) -> tuple[Fault, ...]:
         more = f"{len(found) - MOST_NOTICES} more files of the state branch cannot be used and are set aside"
         found[MOST_NOTICES:] = [_warning("state", f"{_KIND}/state", more)]
     if (head := damage.head) is not None:
-        instead = f"commit {head.instead[:12]} before it holds instead"
+        instead = f"commit {head.instead[:12]} before it holds {'for them' if head.missing else 'instead'}"
         found.insert(0, _warning("state", f"{_KIND}/head", f"commit {head.commit[:12]} {head.why}; {instead}"))
     return tuple(found)
 

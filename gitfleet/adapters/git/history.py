@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from gitfleet.adapters.git import objects
 from gitfleet.adapters.git.reader import GitReader
 from gitfleet.adapters.git.signing import signer_of
 from gitfleet.errors import BadInput
 from gitfleet.formats import git_names as names
-from gitfleet.ports.repos import CommitFacts, SignerKeys
+from gitfleet.ports.repos import SignerKeys
 
 _MOST_COMMITS = 10_000
 _BEGIN, _AND = "\x01", "\x02"
@@ -18,12 +17,6 @@ _AUTHORS = "%x01%ae%x02%(trailers:key=Co-authored-by,valueonly,unfold,separator=
 
 class GitHistory(GitReader):
     """Reads who made commits of one remote. For one thread, as GitReader."""
-
-    def about(self, commit: str) -> CommitFacts:
-        """What a commit says of itself; BadInput for an unknown commit."""
-        what = f"the commit {commit}"
-        result = self._read(what, "cat-file", "commit", names.check_object_id(commit), commits=(commit,))
-        return objects.parse_commit(commit, result.output)
 
     def last_changes(self, commit: str, path: str) -> Sequence[str]:
         """HistoryReader.last_changes."""

@@ -16,7 +16,7 @@ from gitfleet.adapters.git.runner import GitResult
 from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.formats import git_names as names
 from gitfleet.formats.batches import in_batches
-from gitfleet.ports.repos import TreeEntry
+from gitfleet.ports.repos import CommitFacts, TreeEntry
 
 _Parsed = TypeVar("_Parsed")
 _TREES_KEPT = 6
@@ -142,6 +142,12 @@ class GitReader:
             if near is None:
                 raise
             return [near, *self._first_parents(near, most - 1)]
+
+    def about(self, commit: str) -> CommitFacts:
+        """What a commit says of itself; BadInput for an unknown commit."""
+        what = f"the commit {commit}"
+        result = self._read(what, "cat-file", "commit", names.check_object_id(commit), commits=(commit,))
+        return objects.parse_commit(commit, result.output)
 
     def _first_parents(self, commit: str, most: int) -> Sequence[str]:
         arguments = ("rev-list", "--first-parent", f"--max-count={most + 1}", commit, "--")
