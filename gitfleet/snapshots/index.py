@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from gitfleet.api.objects import GroupKind, Identity, Manifest, ObjectKey
@@ -28,6 +28,9 @@ class PayloadIndex:
     failed: frozenset[Identity] = frozenset()
     """The same of objects that cannot be read: whoever has one keeps the version it has, nobody else gets it."""
     policy: PlacingPolicy = USUAL_POLICY
+    kept: Collection[Identity] = frozenset()
+    """The same of objects that go on as they were accepted last, for an error in their files: with labels that they may
+    not have any more."""
 
     @property
     def holds_some(self) -> bool:
@@ -37,6 +40,10 @@ class PayloadIndex:
     def holds(self, key: ObjectKey) -> bool:
         """Whether an object that is not here must not count as removed."""
         return key.identity in self.failed or (self.holds_removals and key.identity not in self.identities)
+
+    def is_kept(self, key: ObjectKey) -> bool:
+        """Whether an object, or the Namespace that it lies in, goes on as it was accepted last."""
+        return key.identity in self.kept or ("", "Namespace", "", key.namespace) in self.kept
 
     def of_kind(self, kind: GroupKind) -> tuple[Manifest, ...]:
         """All objects of a kind, whatever version they are written in, in snapshot order."""
@@ -61,6 +68,7 @@ def index_of(desired: Desired, memo: PayloadMemo, failures: Failures) -> tuple[P
         holds_removals=desired.holds_removals,
         policy=desired.config.policy,
         failures=failures,
+        kept=frozenset(desired.kept_payload),
     )
     return index, None if index.failed else (desired, index)
 
@@ -72,6 +80,7 @@ def index_payload(
     holds_removals: bool = False,
     policy: PlacingPolicy | None = None,
     failures: Failures | None = None,
+    kept: Collection[Identity] = frozenset(),
 ) -> PayloadIndex:
     """Order and group the payload; disabled kinds and objects that are never propagated are left out.
 
@@ -104,6 +113,7 @@ def index_payload(
         identities=frozenset(m.key.identity for m in everything) if holds_removals else frozenset(),
         failed=frozenset(failed),
         policy=policy or USUAL_POLICY,
+        kept=kept,
     )
 
 

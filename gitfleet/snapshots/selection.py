@@ -45,7 +45,8 @@ class _Invalid(Exception):
 def select(placement: Placement, *indexes: PayloadIndex) -> Selection:
     """What the selectors pick, ORed, from one index (or several, taken together). Names that are not there pick
     nothing; picking an object twice, a reserved namespace or a kind out of scope is a user error. Selectors of one kind
-    in two versions may pick the same object, as in KubeFleet, where each picks its own version of it."""
+    in two versions may pick the same object, as in KubeFleet, where each picks its own version of it. One that goes on
+    as it was accepted last may be picked by its old labels and by a new name."""
     picked: dict[Identity, tuple[Manifest, ResourceSelector]] = {}
     try:
         home = placement.key.namespace or _chosen_namespace(placement, indexes)
@@ -54,6 +55,8 @@ def select(placement: Placement, *indexes: PayloadIndex) -> Selection:
                 _, other = picked.get(manifest.key.identity, (None, None))
                 if other is None:
                     picked[manifest.key.identity] = (manifest, selector)
+                elif any(index.is_kept(manifest.key) for index in indexes):
+                    continue
                 elif _kind(other) != _kind(selector) or other.version == selector.version:
                     raise _Invalid(f"{manifest.key} is selected more than once")
     except (_Invalid, InvalidSelector) as invalid:

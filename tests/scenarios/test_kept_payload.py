@@ -73,6 +73,26 @@ def test_a_later_commit_takes_nothing_away_of_which_the_file_has_an_error(error:
     assert owner == {"store"}
 
 
+@pytest.mark.parametrize("error", ERRORS)
+def test_it_is_selected_by_its_old_label_and_a_new_name(error: str) -> None:
+    """web is folded into store, which names what it is to have, and the label is taken away with an error: store has it
+    once, and all else that it names."""
+    k = builders.namespace("k", labels={"g": "b"}), builders.deployment("k", "app")
+    world = placed(placing("web", "web"), by_label("store", "b", "n1"), more=k)
+    start = len(world.happenings)
+    world.write({**ERRORS[error], at("web"): None, at("store"): to_yaml(by_label("store", "b", "n1", "web", "k"))})
+    world.settle()
+    assert "more than once" not in str(world.state().placements)
+    world.write({**dict.fromkeys(ERRORS[error]), AT_K: labelled("none")})
+    world.settle()
+    for hold in world.state().holds.values():
+        world.write(answer(hold))
+    world.settle()
+    assert [one.key for one in world.happenings[start:] if one.what == "delete"] == []
+    owners = {str(entry.placement) for entry in world.state().inventory["c1"].values()}
+    assert (world.state().faults, owners) == ((), {"store"})
+
+
 def test_what_goes_beside_it_does_not_wait() -> None:
     world = spoilt("no YAML")
     world.write({path_of(builders.deployment("web", "app")): None})

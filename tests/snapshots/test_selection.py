@@ -103,6 +103,17 @@ def test_an_object_selected_twice_is_a_user_error() -> None:
     assert complaint(twice, twice).endswith("ClusterRole/writer is selected more than once")
 
 
+def test_what_goes_on_as_it_was_may_be_picked_by_its_old_labels_and_by_a_new_name() -> None:
+    """Its file has an error, in which the labels may have gone: the two selectors are no contradiction."""
+    space = obj("v1", "Namespace", "shop", metadata={"labels": {"tier": "x"}})
+    payload = [space, obj("v1", "ConfigMap", "settings", "shop"), obj("v1", "ConfigMap", "other", "web")]
+    twice = placement(pick_namespace("shop"), pick("Namespace", label_selector=TIER_X))
+    kept = index_payload(payload, NAMESPACED, kept={space.key.identity})
+    found = select(twice, kept)
+    assert found.error is None and [m.key.name for m in found.manifests] == ["shop", "settings"]
+    assert select(twice, index_payload(payload, NAMESPACED)).error is not None
+
+
 def test_a_namespaced_kind_needs_its_namespace() -> None:
     assert complaint(pick("ConfigMap")) == (
         "The resource selectors of web cannot be used: a ClusterResourcePlacement cannot select ConfigMap, which is "
