@@ -70,7 +70,8 @@ class RolloutRequest:
     """One placement's bindings in listing order (by name), the snapshot they should have, and the override snapshots by
     cluster (cluster-wide references, namespaced references). `labels` are those that these overrides depend on, by
     cluster; `disturbed` are clusters where drift is being corrected, so that what is available there may not be in a
-    moment; on `lacking` ones an object that the snapshot takes back is not available, which no condition says; `silent`
+    moment; on `lacking` ones an object that the snapshot takes back is not available, which no condition says;
+    `unapplied` ones were to have a snapshot that is lost, and nothing says that it was applied there; `silent`
     are clusters that do not answer, by the moment since when, and with `skip_silent` the rollout goes on without those
     that have been silent for long (decision D32). On `frozen` clusters nothing starts. `refused` is
     why no cluster may get the snapshot: its content is quarantined.
@@ -88,6 +89,7 @@ class RolloutRequest:
     labels: Mapping[str, PinnedLabels] = field(default_factory=dict)
     disturbed: frozenset[str] = frozenset()
     lacking: frozenset[str] = frozenset()
+    unapplied: frozenset[str] = frozenset()
     silent: Mapping[str, datetime] = field(default_factory=dict)
     skip_silent: bool = True
     frozen: Mapping[str, Frozen] = field(default_factory=dict)

@@ -86,7 +86,10 @@ def classify(request: RolloutRequest) -> Classes:
             out.up_to_date.append(position)
         elif request.refused:
             out.refused_updates.append(position)
-        elif has_failed(binding, request.now, trying=binding.cluster in request.disturbed):
+        elif has_failed(binding, request.now, trying=binding.cluster in request.disturbed) or (
+            # It was let through once, counts as unavailable since, and nothing else can ever make it available.
+            binding.cluster in request.unapplied and position not in out.ready
+        ):
             out.failed_updates.append(position)
         else:
             out.updates.append(position)

@@ -19,7 +19,8 @@ from gitfleet.rollout.waits import requeue_after, until_plan_changes
 def plan_rollout(request: RolloutRequest) -> RolloutPlan:
     """Which bindings are bound, updated or removed now, and what the bindings are after that.
 
-    In this order: updates of failed bindings, which need no budget; removals, then updates, both within maxUnavailable;
+    In this order: updates of failed bindings, and of those whose snapshot was lost before it
+    was applied, which need no budget; removals, then updates, both within maxUnavailable;
     binds within maxSurge. An update of a binding that is still in progress takes nothing down, so it goes out as long
     as the floor holds without it. Clusters that have been silent for long are left out, and nothing moves while most of
     them are silent (decision D32). Never raises; External placements have no business here (kubefleet.md §7).

@@ -27,7 +27,12 @@ def names(clusters: Sequence[str]) -> str:
 
 def failed_update(binding: Binding, change: str) -> str:
     """An update that needs no budget."""
-    worst = failures(binding)[0]
+    found = failures(binding)
+    if not found:
+        return (
+            f"{change}; {binding.resource_snapshot} is lost, and was not applied there, so the update needs no budget"
+        )
+    worst = found[0]
     return f"{change}; {worst.type} is False there ({worst.reason}), so the update needs no budget"
 
 

@@ -23,7 +23,10 @@ def request_for(
 ) -> RolloutRequest:
     """The question to the rolling update for one placement, bindings in listing order (by name, as KubeFleet lists)."""
     policy = record.placement.effective_policy
-    latest = record.latest_resources
+    latest, lost = record.latest_resources, frozenset(record.lost_snapshots)
+    unapplied = (
+        b for b in record.bindings if b.resource_snapshot in lost and b.applied_snapshot != b.resource_snapshot
+    )
     return RolloutRequest(
         placement_type=policy.placement_type,
         number_of_clusters=policy.number_of_clusters,
@@ -36,6 +39,7 @@ def request_for(
         now=now,
         labels=labels or {},
         disturbed=disturbed,
+        unapplied=frozenset(binding.cluster for binding in unapplied),
     )
 
 

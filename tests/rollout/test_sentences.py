@@ -48,6 +48,7 @@ def test_the_question_that_a_record_asks() -> None:
         now=NOW,
         labels=labels,
         disturbed=frozenset({"b"}),
+        unapplied=frozenset({"a", "b"}),  # the record has not the snapshot that they name
     )
     assert request_for(record, overrides, NOW, labels, frozenset({"b"})) == asked
     assert request_for(record, overrides, NOW) == replace(asked, labels={}, disturbed=frozenset())
