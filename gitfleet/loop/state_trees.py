@@ -29,6 +29,7 @@ from gitfleet.settings import Limits
 from gitfleet.state import (
     CACHED_FORM,
     FAULTS_FILE,
+    FLEET_FILE,
     ParsedStateFile,
     Unusable,
     assemble_state,
@@ -83,6 +84,8 @@ class StateTrees:
     def _assembled(self, head: str, entries: Mapping[str, TreeEntry]) -> FleetState:
         found = {path: file for (path, _), file in self._parsed.items() if not isinstance(file, Failure)}
         bad = {path: file.error for (path, _), file in self._parsed.items() if isinstance(file, Failure)}
+        if FLEET_FILE not in found:
+            bad.setdefault(FLEET_FILE, f"the state branch's {FLEET_FILE} is gone")
         if lost_faults(found):
             bad.setdefault(FAULTS_FILE, f"the state branch's {FAULTS_FILE} lacks entries")
         restored: dict[str, str] = {}

@@ -134,8 +134,9 @@ class Damage:
 
     @property
     def lost_holds(self) -> Sequence[str]:
-        """Those of them that are holds: what was held may be asked for by nobody any more."""
-        return sorted(path for path in self.lost if path.startswith("holds/"))
+        """Those of them that are holds, or the head of the fleet, which names the holds: what was held may be asked for
+        by nobody any more."""
+        return sorted(path for path in self.lost if path.startswith(("holds/", "fleet.yaml")))
 
 
 K = TypeVar("K", bound="SupportsDunderLT[Any]")

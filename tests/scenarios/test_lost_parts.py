@@ -65,3 +65,16 @@ def test_what_somebody_removed_comes_back_from_the_last_commit_of_gitfleet(lost:
     world.write(answer(only_hold(world)))
     world.settle()
     assert not any(world.live(name, "Namespace", "b") for name in FEW)
+
+
+@pytest.mark.parametrize("lost", [("holds/",), ("fleet.yaml",), ("fleet.yaml", "holds/")], ids="+".join)
+def test_where_no_commit_says_what_was_held_all_that_goes_is_asked_for(lost: tuple[str, ...]) -> None:
+    world = held()
+    with world.nothing_deleted():
+        lose(world, lost, history=False)
+        world.commit(builders.deployment("a", "web", image="web:2"))
+        world.settle()
+    assert {removal.object.name for removal in only_hold(world).removals if removal.object} == {"b", "web"}
+    world.write(answer(only_hold(world)))
+    world.settle()
+    assert not any(world.live(name, "Namespace", "b") for name in FEW)
