@@ -80,7 +80,8 @@ class GitReader:
                     f"{revision[:80]!r} counts from another revision, which is not read here.",
                     hint="Give a branch, a tag or a commit id: `git rev-parse` prints the id of any revision.",
                 )
-            names.check_branch(revision)
+            if revision != "HEAD":
+                names.check_branch(revision)
         if found is None:
             tag = f"refs/tags/{revision.removeprefix('refs/tags/')}"
             source, target = ("HEAD", _REMOTE_HEAD) if revision == "HEAD" else (tag, tag)
