@@ -184,6 +184,8 @@ def test_a_signed_request_wakes_the_loop_and_no_other_does(
     receiving: tuple[Running, Path], provider: str, headers: dict[str, str], body: bytes
 ) -> None:
     running, _ = receiving
+    if provider == "gitlab":
+        headers = standard(body)  # signed now: one of five minutes ago is refused, and the suite takes longer
     before = reconciles(running)
     for wrong in ({}, dict.fromkeys(headers, "sha256=00")):
         assert running.ask(f"/webhook/{provider}", body, wrong) == (401, "the signature is missing or wrong\n")

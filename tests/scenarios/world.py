@@ -209,7 +209,10 @@ def end_of(world: World) -> dict[str, Any]:
             for name, cluster in sorted(world.fleet.clusters.items())
         },
         "inventory": {
-            name: {str(key): replace(entry, uid=entry.uid and "UID") for key, entry in sorted(entries.items())}
+            name: {
+                str(key): (str(entry.placement), replace(entry, uid=entry.uid and "UID"))
+                for key, entry in sorted(entries.items())
+            }
             for name, entries in sorted(state.inventory.items())
             if entries
         },
