@@ -83,7 +83,7 @@ class Claims:
         """Whether what stays on the cluster may be deleted later without anybody asking for it again: its removal, or
         the cluster's, waits for an answer or a rollout, or it waits for who takes it over."""
         request, holder = self.request, self.staying[identity]
-        waits = request.may_leave or holder in request.holds or self.gives_up(holder, identity)
+        waits = request.may_leave or holder in request.keepers or self.gives_up(holder, identity)
         return waits or identity in self.kept
 
     def would_set_back(self, placement: PlacementKey, entry: InventoryEntry) -> bool:

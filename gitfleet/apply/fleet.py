@@ -98,7 +98,7 @@ def plan_fleet(
             outdated=successors.outdated(placed, owned),
             given_up={w.placement: given_up[w.placement] for w in placed if w.placement in given_up},
             held=successors.held_on(name),
-            holds={w.placement: hold for w in placed if (hold := successors.hold_of(w.placement))},
+            keepers={w.placement: why for w in placed if (why := successors.keeper_of(w.placement))},
             applied=AppliedManifests(wanted.before.get(name, ()), state.placements),
         )
         mine = Failures()

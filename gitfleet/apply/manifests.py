@@ -74,10 +74,8 @@ def _of_another(
     if holder in claims.request.going:
         why += ", which is being removed, and is handed over as that leaves"
         return left_alone(manifest, work, live, KeepCode.HANDED_OVER_LATER, why)
-    if hold := claims.request.holds.get(holder):
-        why += f", whose removal {hold} holds: approve it, or write {holder} back"
-    else:
-        why += "; select it in one of the two alone"
+    keeps = claims.request.keepers.get(holder)
+    why += f", {keeps.format(taker=work.placement)}" if keeps else "; select it in one of the two alone"
     return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why)
 
 

@@ -31,9 +31,9 @@ class ApplyRequest:
     cluster was seen to have, None when they were not read. Where the cluster is `leaving` the fleet, `removing` follows
     its deleteOptions; it `may_leave` while a hold waits for the answer to that. `going` are the placements that are
     being removed: what they still have is handed over as they leave. `given_up` are the objects that placements are to
-    lose, by their newest content, and `held` those that they have only because the removal is held; `holds` name what
-    keeps a placement whole. `outdated` are those whose work is not their newest content, with those
-    whose content is no newer than it: what any other one changed since is not changed back by it.
+    lose, by their newest content, and `held` those that they have only because the removal is held; `keepers` say of
+    a placement what keeps it whole, and what to do. `outdated` are those whose work is not their newest content, with
+    those whose content is no newer than it: what any other one changed since is not changed back by it.
     `applied` finds the manifest that was applied last, where it is known.
     """
 
@@ -50,7 +50,7 @@ class ApplyRequest:
     outdated: Mapping[PlacementKey, Collection[PlacementKey]] = field(default_factory=dict)
     given_up: Mapping[PlacementKey, Collection[Identity]] = field(default_factory=dict)
     held: Mapping[PlacementKey, Collection[Identity]] = field(default_factory=dict)
-    holds: Mapping[PlacementKey, str] = field(default_factory=dict)
+    keepers: Mapping[PlacementKey, str] = field(default_factory=dict)
     ignored: Ignored = Ignored()
     compared: Comparisons = field(default_factory=Comparisons, compare=False)
     applied: Callable[[InventoryEntry], Manifest | None] = field(default=unknown, compare=False)

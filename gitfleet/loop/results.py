@@ -129,10 +129,7 @@ def asking_sentences(decision: Decision) -> tuple[str, ...]:
 def keepers_of(state: FleetState) -> dict[PlacementKey, str]:
     """The placements that give up nothing but by a person's hand, each with what keeps it and what to do."""
     successors = Successors.of(state)
-    pinned = "which a pin keeps at older content; remove the pin to hand it over, or take it out of {taker}"
-    found = {key: pinned for key, record in state.placements.items() if record.is_pinned}
-    held = {key: hold for key in state.placements if state.holds and (hold := successors.hold_of(key))}
-    return found | {key: f"whose removal {hold} holds: approve it, or write {key} back" for key, hold in held.items()}
+    return {key: why for key in state.placements if (why := successors.keeper_of(key))}
 
 
 def kept_elsewhere(

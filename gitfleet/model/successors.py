@@ -99,6 +99,14 @@ class Successors:
         removals = self._removals.get(key, ())
         return next((hold.name for hold, removal in removals if is_held_for(hold, removal, *OF_GATES)), "")
 
+    def keeper_of(self, key: PlacementKey) -> str:
+        """What makes a placement keep what it has until a person ends that, and what to do, where `{taker}` wants it;
+        "" where nothing does."""
+        if hold := self.hold_of(key):
+            return f"whose removal {hold} holds: approve it, or write {key} back"
+        record = self.records.get(key)
+        return _PINNED if record is not None and record.is_pinned else ""
+
     @property
     def _removals(self) -> Mapping[PlacementKey, Sequence[tuple[Hold, Removal]]]:
         """What is held of placements that stay."""
@@ -325,6 +333,7 @@ def is_held_for(hold: Hold, removal: Removal, *rules: HoldRule) -> bool:
     return any(hold.reasons[number].rule in rules for number in numbers)
 
 
+_PINNED = "which a pin keeps at older content; remove the pin to hand it over, or take it out of {taker}"
 _RENDERED = (ConditionType.OVERRIDDEN, ConditionType.WORK_SYNCHRONIZED)
 _SCHEDULED = (Reason.SCHEDULING_POLICY_FULFILLED.value, Reason.SCHEDULING_POLICY_UNFULFILLED.value)
 

@@ -112,8 +112,8 @@ WAITS = left(
         (OLDER, {"held": {OTHER: A_CM}}, GIVEN, TAKEN),
         (OLDER, {"held": {THIRD: A_CM}}, CHANGES, SELECTED_TWICE),
         (OLDER, {"going": {OTHER}}, CHANGES, WAITS),
-        ({}, {"holds": {OTHER: "h"}}, AS_IS, refused(", whose removal h holds: approve it, or write other back")),
-        ({}, {"holds": {WEB: "h"}}, AS_IS, SELECTED_TWICE),
+        ({}, {"keepers": {OTHER: "because {taker}"}}, AS_IS, refused(", because web")),
+        ({}, {"keepers": {WEB: "h"}}, AS_IS, SELECTED_TWICE),
         (
             {"placement": THIRD},
             {"given_up": {OTHER: A_CM}, "removing": {THIRD: DeletePropagation.DELETE}},

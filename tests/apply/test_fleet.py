@@ -180,7 +180,7 @@ def test_what_is_known_of_placements_goes_into_the_plan_of_a_cluster() -> None:
             outdated=outdated,
             given_up={WEB: frozenset({A.key.identity})},
             held={WEB: frozenset({A.key.identity, B.key.identity})},
-            holds={shop: "s"},
+            keepers={shop: "whose removal s holds: approve it, or write shop back"},
             ignored=Ignored(LEFT_ALONE),
         )
         assert memo["c1"].request.applied is unknown, "it would keep whole states in memory"

@@ -346,7 +346,7 @@ HAS_NS: dict[str, Any] = {"works": (work(NS, placement=OTHER),)}
         ({**HAS_NS, "given_up": {OTHER: {NS.key.identity}}}, True),
         ({**HAS_NS, "held": {WEB: {NS.key.identity}}, "given_up": {OTHER: {PVC.key.identity}}}, False),
         ({**HAS_NS, "going": {OTHER}}, True),
-        ({**HAS_NS, "holds": {OTHER: "hold-a"}}, True),
+        ({**HAS_NS, "keepers": {OTHER: "hold-a"}}, True),
         ({**HAS_NS, "may_leave": True}, True),
         ({}, False),
     ],
