@@ -3,7 +3,7 @@ it, within its budget.
 
 What a cluster has follows from its inventory: the digests of the manifests that were applied there last are those of
 one snapshot with one choice of overrides. Where none gives all of them (an apply was under way), the one that gives the
-most counts, the newest of several.
+most counts, the newest of several. What has an object that no snapshot has is bound to one that was lost.
 """
 
 from __future__ import annotations
@@ -11,17 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from gitfleet import works
+from gitfleet import snapshots, works
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.envelopes import EnvelopeTexts
+from gitfleet.api.objects import Identity
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.state import Inventory, PlacementRecord
+from gitfleet.model.successors import Successors
 from gitfleet.works import References
 
-Applied = Mapping[tuple[str, str, str, str], str]
+Applied = Mapping[Identity, str]
 """The digests of applied manifests by group, kind, namespace and name."""
 
 
@@ -53,13 +55,16 @@ def rebound(
     """A binding for each of these clusters, to what the cluster has of the placement."""
     key, policy = record.placement.key, record.latest_policy
     loaded = [s for s in reversed(record.resource_snapshots) if s.manifests is not None]
+    every = Successors({})
+    content = frozenset[Identity]().union(*(every.content(key, snapshot) for snapshot in loaded))
     concerned = [works.overrides_by_cluster(key, s, overrides.snapshots.values(), clusters.values()) for s in loaded]
     for name, cluster in clusters.items():
         fresh = Binding(
             placement=key,
             cluster=name,
-            state=BindingState.BOUND if loaded else BindingState.SCHEDULED,
+            state=BindingState.BOUND,
             policy_snapshot=policy.name if policy is not None else f"{key.name}-0",
+            resource_snapshot=snapshots.lost_name(record),
             apply_strategy=record.placement.strategy.apply_strategy,
         )
         choices = [
@@ -72,7 +77,8 @@ def rebound(
             for entry in owned.get(name, {}).values()
             if entry.placement == key and entry.applied_digest is not None
         }
-        yield _closest(fresh, cluster, choices, applied, overrides) if choices else fresh
+        is_lost = not choices or applied.keys() - content
+        yield fresh if is_lost else _closest(fresh, cluster, choices, applied, overrides)
 
 
 def _choices(every: References, overrides: KnownOverrides) -> Iterator[References]:

@@ -42,13 +42,22 @@ def _placements(before: FleetState, after: FleetState) -> Iterator[Removal]:
         else:
             if old.placement.strategy.external and not new.placement.strategy.external:
                 yield Removal(kind=RemovalKind.STRATEGY, placement=key)
-            yield from _objects(key, old, new)
+            owned = _owned(key, before) if old.lost_snapshots else ()
+            yield from _objects(key, old, new, owned)
             yield from _bindings(key, old, new, after)
 
 
-def _objects(key: PlacementKey, old: PlacementRecord, new: PlacementRecord) -> Iterator[Removal]:
+def _owned(key: PlacementKey, before: FleetState) -> Collection[ObjectKey]:
+    """What a placement has on clusters: of a snapshot that the state branch lost, that is known still."""
+    owned = (entry for entries in before.inventory.values() for entry in entries.values())
+    return {entry.key.identity: entry.key for entry in owned if entry.placement == key}.values()
+
+
+def _objects(
+    key: PlacementKey, old: PlacementRecord, new: PlacementRecord, owned: Collection[ObjectKey]
+) -> Iterator[Removal]:
     had, has = old.latest_resources, new.latest_resources
-    if had is None or has is None or had is has:
+    if has is None or had is has or (had is None and not owned):
         return
     inside_now = carried(has.manifests or ())
     stay = {document.key.identity for document in has.documents}
@@ -56,7 +65,9 @@ def _objects(key: PlacementKey, old: PlacementRecord, new: PlacementRecord) -> I
     # Of an envelope that cannot be read nothing is removed: its works have an error.
     unread = {envelope.identity for envelope, found in inside_now.items() if found is None}
     loaded = has.manifests is not None
-    for envelope, gone in content_of(had):
+    named = tuple(content_of(had)) if had is not None else ()
+    known = {one.identity for _, one in named}
+    for envelope, gone in (*named, *((None, one) for one in owned if one.identity not in known)):
         is_known = envelope is None or (loaded and envelope.identity not in unread)
         if is_known and gone.identity not in stay:
             yield Removal(kind=RemovalKind.OBJECT, placement=key, object=gone)

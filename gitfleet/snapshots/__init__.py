@@ -5,6 +5,7 @@
     take_snapshots             a placement's next snapshots
     select                     what a placement selects, in snapshot order
     restore_snapshot           the manifests of a snapshot that was read back
+    lost_name                  the name of a snapshot of which nothing is left
     restored_policy            the present policy in the place of a lost snapshot
     take_override_snapshots    the next snapshots of every override
     current_overrides          the newest snapshot of each override that is there
@@ -27,6 +28,7 @@ from gitfleet.snapshots.strip import strip
 from gitfleet.snapshots.take import (
     Retained,
     SnapshotResult,
+    lost_name,
     restore_snapshot,
     restored_policy,
     split_by_size,
@@ -45,6 +47,7 @@ __all__ = [
     "index_of",
     "index_payload",
     "is_propagated",
+    "lost_name",
     "references_of",
     "restore_snapshot",
     "restored_policy",

@@ -287,6 +287,12 @@ def _first_free_index(key: PlacementKey, used: Iterable[str]) -> int:
     return max((int(index) + 1 for index in names if index.isascii() and index.isdigit()), default=0)
 
 
+def lost_name(record: PlacementRecord) -> str:
+    """A name for a resource snapshot of which nothing is left: later than any that is known of."""
+    known = (*_used(record), *(snapshot.name for snapshot in record.resource_snapshots))
+    return f"{record.placement.key.name}-{_first_free_index(record.placement.key, known)}-snapshot"
+
+
 def restored_policy(placement: Placement, index: int) -> PolicySnapshot:
     """The policy snapshot of a placement as it was accepted last, under the index that it had."""
     (snapshot,) = _policy_snapshots(placement, ())

@@ -115,10 +115,15 @@ def test_each_cluster_is_looked_at_by_itself_with_the_overrides_that_concern_it(
     assert (east, west) == (to(1, S, E), to(1, S, cluster=WEST))
 
 
-def test_without_content_a_cluster_is_only_scheduled() -> None:
+def test_what_has_more_than_any_snapshot_left_has_one_that_was_lost() -> None:
     unloaded = replace(RECORD, resource_snapshots=(replace(OLD, manifests=None),), policy_snapshots=())
-    (found,) = bindings(applied(to(0)), record=unloaded)
-    assert found == replace(to(0), state=BindingState.SCHEDULED, resource_snapshot=None, policy_snapshot="web-0")
+    assert bindings(applied(to(0)), record=unloaded) == [to(1)]
+    assert bindings(applied(to(0)), record=replace(RECORD, resource_snapshots=())) == [to(0)]
+    assert bindings(applied(to(1)), record=replace(RECORD, resource_snapshots=(OLD,))) == [to(1)]
+    assert bindings(applied(to(1, S, E)), record=replace(RECORD, resource_snapshots=(NEW,))) == [to(1, S, E)]
+
+
+def test_content_that_is_not_read_is_no_choice() -> None:
     one = replace(RECORD, resource_snapshots=(replace(NEW, manifests=None), OLD))
     assert bindings(applied(to(0, S, E, namespaced=(N,))), record=one) == [to(0, S, E, namespaced=(N,))]
     later = replace(RECORD.policy_snapshots[0], index=4)

@@ -72,7 +72,17 @@ def test_what_comes_is_no_removal() -> None:
     assert ids(with_objects(BEFORE, A), BEFORE) == ids(unpicked(BEFORE, "c2"), BEFORE) == []
     assert ids(without(BEFORE, "c1"), BEFORE) == ids(FleetState(), BEFORE) == []
     nothing = with_web(BEFORE, replace(HAD, resource_snapshots=()))
-    assert ids(nothing, with_objects(BEFORE, A)) == ids(BEFORE, nothing) == []
+    assert ids(replace(nothing, inventory={}), with_objects(BEFORE, A)) == ids(BEFORE, nothing) == []
+
+
+def test_of_a_lost_snapshot_is_known_what_clusters_have() -> None:
+    lost = with_web(BEFORE, replace(HAD, resource_snapshots=()))
+    assert ids(lost, with_objects(BEFORE, A)) == ["Object ConfigMap web/b of web"]
+    assert ids(lost, with_objects(BEFORE, A, B)) == ids(lost, with_objects(BEFORE, A, envelope(B))) == []
+    older = replace(HAD.resource_snapshots[-1], index=7)
+    assert ids(with_web(BEFORE, replace(HAD, resource_snapshots=(older,))), with_objects(BEFORE, A)) == [
+        "Object ConfigMap web/b of web"
+    ], "once"
 
 
 def test_an_object_in_an_envelope_counts_as_itself() -> None:

@@ -67,6 +67,30 @@ def test_what_somebody_removed_comes_back_from_the_last_commit_of_gitfleet(lost:
     assert not any(world.live(name, "Namespace", "b") for name in FEW)
 
 
+TRIPLES = [("holds/", "bindings/", "snapshots/resources/"), ("fleet.yaml", "holds/", "snapshots/resources/")]
+
+
+@pytest.mark.parametrize("answers", [True, False], ids=["answered", "taken back"])
+@pytest.mark.parametrize("lost", [*PAIRS, *TRIPLES], ids="+".join)
+def test_nothing_goes_unasked_where_no_commit_has_what_is_lost(lost: tuple[str, ...], answers: bool) -> None:
+    world = held()
+    with world.nothing_deleted():
+        lose(world, lost, history=False)
+        world.commit(builders.deployment("a", "web", image="web:2"))
+        world.settle()
+        assert {removal.object.name for removal in only_hold(world).removals if removal.object} == {"b", "web"}
+    if answers:
+        world.write(answer(only_hold(world)))
+    else:
+        world.commit(one("a", "b"))
+    world.settle()
+    assert {world.image_in(name, "a") for name in FEW} == {"web:2"}
+    theirs = "inventory/" in lost  # whose the Namespace is, nobody knows then
+    assert {world.live(name, "Namespace", "b") is None for name in FEW} == {answers and not theirs}
+    assert {world.image_in(name, "b") is None for name in FEW} == {answers}
+    assert not world.state().holds
+
+
 @pytest.mark.parametrize("lost", [("holds/",), ("fleet.yaml",), ("fleet.yaml", "holds/")], ids="+".join)
 def test_where_no_commit_says_what_was_held_all_that_goes_is_asked_for(lost: tuple[str, ...]) -> None:
     world = held()
