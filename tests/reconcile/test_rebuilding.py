@@ -138,8 +138,11 @@ def test_a_lost_placement_is_as_the_commit_has_it() -> None:
 def test_of_a_placement_that_only_the_inventory_knows_bindings_are_rebuilt() -> None:
     read = replace(READ, placements={SHOP: READ.placements[SHOP]})
     found = rebuild(read, wanted(), NOW)
-    bindings = tuple(Binding(placement=WEB, cluster=n, state=BindingState.BOUND, policy_snapshot="web-0",
-                             resource_snapshot="web-0-snapshot", apply_strategy=web().placement.strategy.apply_strategy) for n in ("c1", "c2"))  # fmt: skip
+    bound = Binding(
+        placement=WEB, cluster="c1", state=BindingState.BOUND, policy_snapshot="web-0",
+        resource_snapshot="web-0-snapshot", apply_strategy=web().placement.strategy.apply_strategy,
+    )  # fmt: skip
+    bindings = (bound, replace(bound, cluster="c2"))
     record = PlacementRecord(placement=replace(web().placement, generation=1), bindings=bindings)
     assert whole(found) == whole(
         replace(READ, placements={**read.placements, WEB: record}, damage=Damage(rebuilt=frozenset({WEB})))
