@@ -13,7 +13,7 @@ from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector
 from gitfleet.desired.paths import area_of, is_payload_path
 from gitfleet.desired.readings import ReadObject
 from gitfleet.desired.recovery import is_within
-from gitfleet.desired.replaced import Replacements
+from gitfleet.desired.replaced import Replacements, kept_payload
 from gitfleet.formats.kinds import is_envelope_kind
 from gitfleet.formats.near_names import is_near
 from gitfleet.model.desired import Misread
@@ -27,7 +27,7 @@ def misread_placements(
     """The placements with an error, and those that may select what others (or they themselves) still have on clusters,
     are to lose, and what stands in a file with an error: each with these objects."""
     misread, accepted = errors.misread(chosen, kept), errors.request.accepted
-    doubts = _Doubts.of(errors)
+    doubts = _Doubts.of(errors, chosen, kept)
     if not (doubts.refused or doubts.texts):
         return misread
     stay = {one.value.key: one.value for one in chosen.values() if isinstance(one.value, Placement)}
@@ -76,20 +76,27 @@ def _lost(record: PlacementRecord, accepted: FleetState, stays: bool, in_envelop
 
 @dataclass(frozen=True, slots=True)
 class _Doubts:
-    """The objects with an error, the texts of those of them that are `envelopes`, and the `texts` of the files that
-    cannot be read ("" where any name may be in it); the texts by path."""
+    """The objects with an error, and, as if they had any label, those that go on for an error elsewhere; the texts of
+    those of them that are `envelopes`, and the `texts` of the files that cannot be read ("" where any name may be in
+    it); the texts by path."""
 
     refused: tuple[ReadObject, ...]
     envelopes: Mapping[str, str]
     texts: Mapping[str, str]
 
     @classmethod
-    def of(cls, errors: Replacements) -> _Doubts:
+    def of(
+        cls, errors: Replacements, chosen: Mapping[Identity, ReadObject], kept: Mapping[Identity, Collection[str]]
+    ) -> _Doubts:
         """Those of a commit."""
-        refused = tuple(one for one in errors.refused if is_payload_path(one.origin.path))
+        refused = [one for one in errors.refused if is_payload_path(one.origin.path)]
+        named = {one.identity for one in refused}
+        for identity, path in kept_payload(kept).items():
+            if identity not in named and path not in errors.unreadable and (one := chosen.get(identity)) is not None:
+                refused.append(replace(one, origin=replace(one.origin, path=path), value=""))
         of_envelopes = (one for one in refused if one.identity[1] == "ConfigMap" or is_envelope_kind(*one.identity[:2]))
         texts = {path: errors.request.text_of(path).decode("utf-8", "replace") for path in errors.unreadable}
-        return cls(refused, {one.origin.path: str(one.value) for one in of_envelopes}, texts)
+        return cls(tuple(refused), {one.origin.path: str(one.value) for one in of_envelopes}, texts)
 
     def about(self, identity: Identity, path: str, placement: Placement) -> str:
         """The file that may have an object, which stood at a path, or its Namespace; "" where none has, or no selector

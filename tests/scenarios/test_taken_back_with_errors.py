@@ -266,3 +266,21 @@ def test_an_error_in_what_is_something_else_stops_no_removal(strategy: dict[str,
     world.settle()
     go_out(world, "with-error")
     assert world.state().faults and not any(world.live(name, "Namespace", "x") for name in FEW)
+
+
+@pytest.mark.parametrize("path", ["resources/x/namespace-x.ymal", "resources/x/.namespace-x.yaml"])
+@pytest.mark.parametrize("strategy", [EXTERNAL, ONE], ids=["External", "RollingUpdate"])
+def test_what_is_taken_back_where_nobody_reads_it_is_deleted_no_more(strategy: dict[str, Any], path: str) -> None:
+    """Its Namespace lost the label, and gets it back in a file that is out of sight: what lies in it is refused."""
+    world = waiting(strategy, {AT_X: TEXT.replace("g: a", "g: b")})
+    with world.nothing_deleted():
+        world.write({AT_X: None, path: TEXT})
+        world.settle()
+        world.restart()
+        go_out(world, "with-error")
+        assert "lost its manifest" in " ".join(map(str, world.state().faults))
+        world.write({AT_X: TEXT, path: None})
+        world.settle()
+        go_out(world, "corrected")
+    assert (world.state().holds, world.state().faults) == ({}, ())
+    assert placed(world) == len(FEW) * 5
