@@ -48,7 +48,7 @@ from gitfleet.desired.recovery import Recovery
 from gitfleet.desired.replaced import Replacements, kept_payload, kept_placements
 from gitfleet.desired.request import DesiredRequest
 from gitfleet.desired.taken_back import misread_placements
-from gitfleet.desired.unclear import CommitRead, misnamed_placements, read_again, unclear_places
+from gitfleet.desired.unclear import CommitRead, misnamed_files, read_again, unclear_places
 from gitfleet.desired.unselected import unselected_notes
 from gitfleet.desired.vanished import ignored_placed, vanished_objects
 from gitfleet.model.desired import Desired
@@ -92,7 +92,7 @@ def read_desired(request: DesiredRequest) -> Desired:
     found = replace(_desired(pool, scopes), unclear=unclear_places(read, pool.faults), read_again=read_again(read))
     found = replace(found, kept=kept_placements(pool.kept), kept_payload=kept_payload(pool.kept))
     misread = misread_placements(errors, pool.chosen, pool.kept)
-    return replace(found, misread=misread, misnamed=misnamed_placements(read))
+    return replace(found, misread=misread, misnamed=misnamed_files(read, found.vanished))
 
 
 def _hide(pool: Pool, gathered: Gathered) -> None:

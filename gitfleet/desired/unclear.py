@@ -32,8 +32,10 @@ from gitfleet.desired.readings import FileReading, ReadObject, read_file
 from gitfleet.desired.recovery import Recovery
 from gitfleet.desired.replaced import Replacements
 from gitfleet.desired.request import SYMLINK, DesiredRequest
+from gitfleet.desired.vanished import ignore_rules
 from gitfleet.formats.limits import MAX_FILE_BYTES
 from gitfleet.formats.yaml_reader import parse_documents
+from gitfleet.model.desired import MisnamedFile
 
 _SAYS_NOTHING_OF_OBJECTS: Final = ("approvals", "evictions", "runs")
 """Folders of files that no object is placed by."""
@@ -81,22 +83,33 @@ def unclear_places(read: CommitRead, faults: Sequence[Fault]) -> tuple[Fault, ..
     return tuple(found[path] for path in sorted(found)) + tuple(_out_of_sight(read, faults))
 
 
-def misnamed_placements(read: CommitRead) -> dict[str, tuple[Placement, ...]]:
-    """The placements of names that nobody has in files of ours that are not read for their ending, by path: of whatever
-    commit, they may be meant to have what goes."""
-    request, found = read.request, dict[str, tuple[Placement, ...]]()
-    paths = (path for path in request.files if is_ours(path) and not is_manifest_path(path))
-    paths = (path for path in paths if not is_payload_path(path) and not is_hidden(path))
-    for path in islice((path for path in paths if not path.lower().endswith(_NO_MANIFESTS)), _MOST_MISNAMED):
+def misnamed_files(read: CommitRead, gone: Collection[Identity]) -> dict[str, MisnamedFile]:
+    """What files of ours that are not read for their name have of what is gone, and of placements that nobody has; of
+    whatever commit, these may be meant to have what goes. The payload's are read only where anything is gone."""
+    request, found = read.request, dict[str, MisnamedFile]()
+    for path in islice(_misnamed(read, of_payload=bool(gone)), _MOST_MISNAMED):
         source = request.files[path]
         content = request.contents(source.blob) if source.mode < SYMLINK else b""
         if _KIND.search(content):
             parsed = parse_documents(content, max_bytes=MAX_FILE_BYTES)
             reading = read_file(f"{path}{SUFFIXES[0]}", source.blob, parsed, request.contents)
-            values = [one.value for one in reading.objects if one.identity not in read.chosen]
-            placements = (one for one in values if isinstance(one, Placement))
-            found[path] = tuple(one for one in placements if one.key not in request.accepted.placements)
+            objects = [one for one in reading.objects if one.identity not in read.chosen]
+            placements = (one.value for one in objects if isinstance(one.value, Placement))
+            new = tuple(one for one in placements if one.key not in request.accepted.placements)
+            found[path] = MisnamedFile(new, frozenset(one.identity for one in objects if one.identity in gone))
     return found
+
+
+def _misnamed(read: CommitRead, *, of_payload: bool) -> Iterator[str]:
+    request, rules, unread = read.request, ignore_rules(read.request), _Unread.of(read, (), ())
+    for path in request.files:
+        folder, _, name = path.rpartition("/")
+        if path in read.readings or not is_ours(path) or is_hidden(folder) or path.lower().endswith(_NO_MANIFESTS):
+            continue
+        is_named_so = name.startswith(".") or not is_manifest_path(path)
+        is_wanted = of_payload and not unread.is_part(path) if is_payload_path(path) else True
+        if is_named_so and is_wanted and not rules.hide(path):
+            yield path
 
 
 def read_again(read: CommitRead) -> frozenset[str]:
@@ -179,7 +192,8 @@ class _Unread:
         """Whether a file holds an object, by its text, where it is one of ours, one of the names, or, in YAML anywhere,
         one of our kinds; a page or a program does not."""
         request = self.read.request
-        source, is_one_of_ours = request.files[path], is_ours(path) and (path in request.before or not self._has(path))
+        source = request.files[path]
+        is_one_of_ours = is_ours(path) and (path in request.before or not self.is_part(path))
         if source.blob in self.blobs:
             return True
         is_page = source.mode >= SYMLINK or path.lower().endswith(_NO_MANIFESTS)
@@ -194,8 +208,9 @@ class _Unread:
         self.left -= 1
         return self.read.request.contents(self.read.request.files[path].blob) if self.left >= 0 else b""
 
-    def _has(self, path: str) -> bool:
-        return any(folder in self.folders or folder in self.sources for folder in folders_of(path))
+    def is_part(self, path: str) -> bool:
+        """Whether a file belongs to a kustomization or chart."""
+        return path in self.sources or any(one in self.folders or one in self.sources for one in folders_of(path))
 
 
 def _is_out_of_sight(read: CommitRead, path: str) -> bool:

@@ -67,6 +67,14 @@ class Misread:
     objects: frozenset[Identity] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class MisnamedFile:
+    """What a file has that is not read for its name: the `placements` of new names, and the `objects` that are gone."""
+
+    placements: tuple[Placement, ...]
+    objects: frozenset[Identity]
+
+
 class _Listed(Generic[K, V]):
     """The values of one kind that people write, by their key: `listed_as` is its name in `Desired.objects`."""
 
@@ -111,8 +119,8 @@ class Desired:
     unclear: tuple[Fault, ...] = field(default=(), compare=False)
     """The places of the commit that may say that something stays which it takes away: errors, and warnings of files
     that are out of sight."""
-    misnamed: Mapping[str, tuple[Placement, ...]] = field(default_factory=dict, compare=False)
-    """The placements of new names in files that are not read for their ending."""
+    misnamed: Mapping[str, MisnamedFile] = field(default_factory=dict, compare=False)
+    """The files of ours that are not read for their name, by path."""
     read_again: frozenset[str] = field(default=frozenset(), compare=False)
     """The files that were out of sight when something was held for that, and are read again."""
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)

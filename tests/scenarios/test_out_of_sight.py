@@ -13,6 +13,7 @@ from gitfleet.api.placements import PlacementKey
 from tests import builders
 from tests.builders import to_yaml
 from tests.scenarios.test_faulty_renames import placing
+from tests.scenarios.test_holds import answer, only_hold
 from tests.scenarios.test_unclear_commits import APP, APP_TEXT, Files, at, placed, wrong
 from tests.scenarios.world import World
 
@@ -72,7 +73,10 @@ def test_what_waits_for_an_error_stays_where_the_correction_is_out_of_sight(plac
     assert (world.state().holds, world.state().faults) == ({}, ())
 
 
-MISNAMED = ("placements/store", "placements/store.ymal", "placements/store.YAML", "placements/store.yaml.txt")
+MISNAMED = (
+    *("placements/store", "placements/store.ymal", "placements/store.YAML", "placements/store.yaml.txt"),
+    "placements/.store.yaml",
+)
 
 
 @pytest.mark.parametrize("renamed", [False, True])
@@ -299,6 +303,52 @@ def test_texts_of_other_folders_are_not_read() -> None:
         patch.setattr(world.repo, "read_blobs", noted)
         world.settle()
     assert len(set(read)) < 20
+
+
+N3_APP, N3_APP_TEXT = (of(builders.deployment("n3", "app")) for of in (builders.path_of, to_yaml))
+COPIES: dict[str, Files] = {
+    "resources/all.yaml.txt": {N3_APP: None},
+    "resources/n3/app.ymal": {N3_APP: None},
+    "resources/n3/.app.yaml": {N3_APP: None},
+    "placements/pay.yaml.txt": {at("pay"): None},
+}
+
+
+@pytest.mark.parametrize("path", COPIES)
+def test_what_is_removed_and_stands_in_a_file_out_of_sight_since_an_earlier_commit_stays(path: str) -> None:
+    world, gone = fleet(), COPIES[path]
+    had = len(world.state().inventory["c1"])
+    with world.nothing_deleted():
+        world.write({path: "# a copy\n" + "---\n".join(N3_APP_TEXT if one == N3_APP else pay() for one in gone)})
+        world.settle()
+        world.write({"docs/a.md": "text"})
+        world.settle()
+        world.write(gone)
+        world.settle()
+        assert f"{path} is not read" in str(only_hold(world).reasons[0])
+    world.write({path: None} if N3_APP in gone else answer(only_hold(world)))
+    world.settle()
+    assert (world.state().holds, world.state().faults) == ({}, ())
+    assert len(world.state().inventory["c1"]) < had
+
+
+NO_COPIES: dict[str, Files] = {
+    "of another namespace": {"resources/old.yaml.bak": to_yaml(builders.deployment("n4", "other"))},
+    "that an object of its name is nothing of": {"resources/app.txt": to_yaml(builders.config_map("n3", "app"))},
+    "in a folder that is no part of the layout": {"old/app.yaml.bak": N3_APP_TEXT},
+    "that an ignore rule hides": {"resources/drafts/app.yaml.bak": N3_APP_TEXT},
+    "of a folder that is hidden": {"resources/.old/app.yaml": N3_APP_TEXT},
+}
+
+
+@pytest.mark.parametrize("files", NO_COPIES.values(), ids=NO_COPIES)
+def test_what_is_no_copy_of_what_is_removed_holds_nothing(files: Files) -> None:
+    world = fleet()
+    world.write(files)
+    world.settle()
+    world.write({N3_APP: None})
+    world.settle()
+    assert (world.state().holds, world.live("c1", "Deployment", "app", "n3")) == ({}, None)
 
 
 @pytest.mark.parametrize("path", ["placements/store.yaml.txt", "resources/store.yaml", at("store")])
