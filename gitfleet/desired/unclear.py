@@ -35,7 +35,7 @@ from gitfleet.desired.request import SYMLINK, DesiredRequest
 from gitfleet.desired.vanished import ignore_rules
 from gitfleet.formats.limits import MAX_FILE_BYTES
 from gitfleet.formats.yaml_reader import parse_documents
-from gitfleet.model.desired import MisnamedFile
+from gitfleet.model.desired import MisnamedFile, Vanished
 
 _SAYS_NOTHING_OF_OBJECTS: Final = ("approvals", "evictions", "runs")
 """Folders of files that no object is placed by."""
@@ -83,10 +83,17 @@ def unclear_places(read: CommitRead, faults: Sequence[Fault]) -> tuple[Fault, ..
     return tuple(found[path] for path in sorted(found)) + tuple(_out_of_sight(read, faults))
 
 
-def misnamed_files(read: CommitRead, gone: Collection[Identity]) -> dict[str, MisnamedFile]:
+def misnamed_files(read: CommitRead, gone: Mapping[Identity, Vanished]) -> dict[str, MisnamedFile]:
     """What files of ours that are not read for their name have of what is gone, and of placements that nobody has; of
-    whatever commit, these may be meant to have what goes. The payload's are read only where anything is gone."""
-    request, found = read.request, dict[str, MisnamedFile]()
+    whatever commit, these may be meant to have what goes. The payload's are read only where anything is gone. So may
+    files that say nothing any more of placements and clusters that stood in them."""
+    request, had = read.request, dict[str, set[Identity]]()
+    for identity, place in gone.items():
+        path = place.path
+        if is_our_group(identity[0]) and path in request.files and not is_payload_path(path):
+            had.setdefault(path, set()).add(identity)
+    silent = {path: ones for path, ones in had.items() if _is_out_of_sight(read, path)}
+    found = {path: MisnamedFile("says nothing any more", (), frozenset(ones)) for path, ones in silent.items()}
     for path in islice(_misnamed(read, of_payload=bool(gone)), _MOST_MISNAMED):
         source = request.files[path]
         content = request.contents(source.blob) if source.mode < SYMLINK else b""
@@ -96,7 +103,8 @@ def misnamed_files(read: CommitRead, gone: Collection[Identity]) -> dict[str, Mi
             objects = [one for one in reading.objects if one.identity not in read.chosen]
             placements = (one.value for one in objects if isinstance(one.value, Placement))
             new = tuple(one for one in placements if one.key not in request.accepted.placements)
-            found[path] = MisnamedFile(new, frozenset(one.identity for one in objects if one.identity in gone))
+            copies = frozenset(one.identity for one in objects if one.identity in gone)
+            found[path] = MisnamedFile("is not read (its name hides it)", new, copies)
     return found
 
 

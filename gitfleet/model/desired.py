@@ -69,8 +69,10 @@ class Misread:
 
 @dataclass(frozen=True, slots=True)
 class MisnamedFile:
-    """What a file has that is not read for its name: the `placements` of new names, and the `objects` that are gone."""
+    """What a file has that is not read for its name, or what it had where it says nothing any more (`why`): the
+    `placements` of new names, and the `objects` that are gone."""
 
+    why: str
     placements: tuple[Placement, ...]
     objects: frozenset[Identity]
 
@@ -120,7 +122,7 @@ class Desired:
     """The places of the commit that may say that something stays which it takes away: errors, and warnings of files
     that are out of sight."""
     misnamed: Mapping[str, MisnamedFile] = field(default_factory=dict, compare=False)
-    """The files of ours that are not read for their name, by path."""
+    """The files of ours that are not read for their name, or say nothing any more, by path."""
     read_again: frozenset[str] = field(default=frozenset(), compare=False)
     """The files that were out of sight when something was held for that, and are read again."""
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)

@@ -81,16 +81,8 @@ class Causes:
 
     def vanished(self, removal: Removal) -> Vanished | None:
         """What became of the object, placement or cluster that is removed, where it stood in a file that changed."""
-        key = removal.placement
-        if self._pin_of(removal) is not None:
-            return None
-        if removal.kind is RemovalKind.CLUSTER:
-            identity = (CLUSTER_GROUP, "MemberCluster", "", removal.cluster)
-        elif removal.kind is RemovalKind.PLACEMENT and key is not None:
-            identity = (PLACEMENT_GROUP, key.kind, key.namespace, key.name)
-        elif removal.object is not None:
-            identity = removal.object.identity
-        else:
+        identity = itself(removal) if self._pin_of(removal) is None else None
+        if identity is None:
             return None
         found = self.desired.vanished.get(identity)
         envelope = self._envelope(removal)
@@ -217,6 +209,16 @@ class Causes:
         if removal.placement is None or removal.object is None:
             return ""
         return self.places.get((removal.placement, removal.object.identity), "")
+
+
+def itself(removal: Removal) -> Identity | None:
+    """What is removed: an object, a placement or a cluster; None for what is neither."""
+    key = removal.placement
+    if removal.kind is RemovalKind.CLUSTER:
+        return (CLUSTER_GROUP, "MemberCluster", "", removal.cluster)
+    if removal.kind is RemovalKind.PLACEMENT and key is not None:
+        return (PLACEMENT_GROUP, key.kind, key.namespace, key.name)
+    return removal.object.identity if removal.object is not None else None
 
 
 def _at(origin: Origin, location: Location, text: str) -> Cause:

@@ -11,10 +11,10 @@ from typing import Final
 from gitfleet.api.faults import MOST_IN_ALL, Fault, is_error
 from gitfleet.api.holds import Hold, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.objects import Identity
-from gitfleet.api.placements import PLACEMENT_GROUP, Placement
+from gitfleet.api.placements import Placement
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
-from gitfleet.removals.causes import Causes
+from gitfleet.removals.causes import Causes, itself
 from gitfleet.removals.placed import Cell, Overridden
 from gitfleet.removals.selected import matches
 from gitfleet.removals.shares import Finding
@@ -56,20 +56,19 @@ def of_kept_payload(desired: Desired, asked: Mapping[Removal, Collection[Cell]],
 
 
 def of_misnamed(desired: Desired, asked: Mapping[Removal, Collection[Cell]], causes: Causes) -> Iterator[Finding]:
-    """A finding for each file, of whatever commit, that is not read for its name and has what goes, or a placement of a
-    new name that would select that."""
+    """A finding for each file, of whatever commit, that is not read for its name, or says nothing any more, and has (or
+    had) what goes, or has a placement of a new name that would select that."""
     known = {place.path for place in desired.unclear}
     for path, file in sorted(desired.misnamed.items()):
         waiting = dict[Removal, None]()
         for removal, cells in asked.items() if path not in known and (file.placements or file.objects) else ():
             key, identities = removal.placement, {one for _, one in cells} if removal.kind in _BY_NAME else ()
-            itself = (PLACEMENT_GROUP, key.kind, key.namespace, key.name) if key is not None else None
-            is_there = removal.kind is RemovalKind.PLACEMENT and itself in file.objects
+            is_there = itself(removal) in file.objects
             is_there |= any(not file.objects.isdisjoint(causes.placed_for(key, one)) for one in identities)
             if is_there or any(_would_select(file.placements, removal, one, causes) for one in identities):
                 waiting[removal] = None
         if waiting:
-            message = f"{path} is not read (its name hides it), so that what goes may be meant to stay"
+            message = f"{path} {file.why}, so that what goes may be meant to stay"
             yield Finding(HoldReason(rule=HoldRule.UNCLEAR_COMMIT, message=message, unread=path), tuple(waiting))
 
 

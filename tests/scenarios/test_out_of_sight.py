@@ -332,6 +332,32 @@ def test_what_is_removed_and_stands_in_a_file_out_of_sight_since_an_earlier_comm
     assert len(world.state().inventory["c1"]) < had
 
 
+BESIDE: dict[str, tuple[Files, Files]] = {
+    "a new placement": ({at("other"): "kind: [\n"}, {at("other"): to_yaml(placing("other", "n1"))}),
+    "a new placement that is taken away": ({at("other"): "kind: [\n"}, {at("other"): None}),
+    "a placement that there is": ({at("pay"): "kind: [\n"}, {at("pay"): pay()}),
+    "an object": ({"resources/y.yaml": "kind: [\n"}, {"resources/y.yaml": None}),
+}
+
+
+@pytest.mark.parametrize("emptied", ["", commented(to_yaml(placing("web", "n2", "n3")))], ids=["empty", "a comment"])
+@pytest.mark.parametrize("case", BESIDE)
+def test_a_placement_whose_file_says_nothing_any_more_beside_an_error_stays_when_that_is_corrected(
+    case: str, emptied: str
+) -> None:
+    world, (error, correction) = fleet(), BESIDE[case]
+    with world.nothing_deleted():
+        world.write({at("web"): emptied, **error})
+        world.settle()
+        assert world.state().faults
+        world.write(correction)
+        world.settle()
+        assert f"{at('web')} " in str(only_hold(world).reasons[-1]) and "says nothing any more" in str(only_hold(world))
+        world.write({at("web"): to_yaml(placing("web", "n2", "n3"))})
+        world.settle()
+    assert (world.state().holds, world.state().faults) == ({}, ())
+
+
 NO_COPIES: dict[str, Files] = {
     "of another namespace": {"resources/old.yaml.bak": to_yaml(builders.deployment("n4", "other"))},
     "that an object of its name is nothing of": {"resources/app.txt": to_yaml(builders.config_map("n3", "app"))},
