@@ -33,7 +33,7 @@ def misread_placements(
     stay = {one.value.key: one.value for one in chosen.values() if isinstance(one.value, Placement)}
     takers, found = _Takers.of(stay.values()), dict[PlacementKey, dict[Identity, str]]()
     for key, record in accepted.placements.items():
-        lost = _lost(record, accepted, key in stay, bool(doubts.envelopes))
+        lost = lost_by(record, accepted, key in stay, in_envelopes=bool(doubts.envelopes))
         for one, at in lost.items():
             if key in stay and (path := doubts.about(one, at, stay[key])):
                 found.setdefault(key, {})[one] = path
@@ -52,7 +52,7 @@ def _has_newest(record: PlacementRecord) -> bool:
     return has or record.pinned is not None
 
 
-def _lost(record: PlacementRecord, accepted: FleetState, stays: bool, in_envelopes: bool) -> dict[Identity, str]:
+def lost_by(record: PlacementRecord, accepted: FleetState, stays: bool, *, in_envelopes: bool) -> dict[Identity, str]:
     """What a placement has on clusters and is to lose: all of one that leaves, else what its newest content has not.
     Each with its file where a snapshot says it; of what envelopes carried none does."""
     leaves = record.placement.deleting is not None and not stays
@@ -101,7 +101,7 @@ class _Doubts:
     def about(self, identity: Identity, path: str, placement: Placement) -> str:
         """The file that may have an object, which stood at a path, or its Namespace; "" where none has, or no selector
         may name either."""
-        roots = _roots(identity)
+        roots = roots_of(identity)
         if not path:
             found = next((at for at, text in self.envelopes.items() if _names(text, identity)), "")
             if found:
@@ -113,7 +113,7 @@ class _Doubts:
     def taken(self, identity: Identity, path: str, takers: _Takers) -> Iterator[tuple[PlacementKey, str]]:
         """The placements that select an object, which stood at a path, or its Namespace, by what a file with an error
         says of it, and these files."""
-        for root in _roots(identity):
+        for root in roots_of(identity):
             for at, text in self._files(root, path):
                 yield from ((key, at) for key in takers.of_object(root, text))
 
@@ -162,7 +162,7 @@ def _has_labels(text: str, selector: ResourceSelector) -> bool:
     return all(key in text and (not values or any(one in text for one in values)) for key, values in wanted)
 
 
-def _roots(identity: Identity) -> tuple[Identity, ...]:
+def roots_of(identity: Identity) -> tuple[Identity, ...]:
     """An object, and its Namespace."""
     return (identity, ("", "Namespace", "", identity[2])) if identity[2] else (identity,)
 

@@ -45,6 +45,7 @@ from gitfleet.desired.pool import Pool
 from gitfleet.desired.present import Present
 from gitfleet.desired.readings import ReadObject, by_kind, faults_at
 from gitfleet.desired.recovery import Recovery
+from gitfleet.desired.relabelled import relabelled_refusals
 from gitfleet.desired.replaced import Replacements, kept_payload, kept_placements
 from gitfleet.desired.request import DesiredRequest
 from gitfleet.desired.taken_back import misread_placements
@@ -67,6 +68,7 @@ def read_desired(request: DesiredRequest) -> Desired:
     _recover(pool, gathered)
     _keep_gates(pool, gathered)
     pool.refuse(update_refusals(pool.chosen.values(), request.accepted, pool.recovery))
+    pool.refuse(relabelled_refusals(request, pool.recovery, pool.chosen))
     _refuse_payload(pool, gathered)
     _refuse_unconnected(pool)
     scopes = scopes_of(pool.chosen.values())
@@ -140,6 +142,7 @@ def _refuse_payload(pool: Pool, gathered: Gathered) -> None:
     vanished = {i: item for i, item in pool.recovery.everything().items() if i not in pool.chosen}
     pool.refuse(renamed_kind_refusals(pool.chosen.values(), _known_kinds(pool), vanished))
     faulty = {item.identity for reading in gathered.readings.values() for item in reading.faulty}
+    faulty |= {item.identity for item in pool.refused}
     made = namespaces_made(pool.chosen.values())
     for name, items in missing_namespaces(pool.chosen.values(), faulty).items():
         if pool.holds_removals and pool.hidden.has_object("Namespace", name):

@@ -13,8 +13,8 @@ from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector, SelectionScope
 from gitfleet.formats.renames import Renames
+from gitfleet.model.near_labels import NearLabels, Pair, pairs_in, pairs_of
 from gitfleet.removals.causes import Causes
-from gitfleet.removals.near_labels import NearLabels, Pair, pairs_in, pairs_of
 from gitfleet.removals.placed import Losses
 from gitfleet.removals.selected import matches, selectors_in_force
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.faults import is_error
 from tests import builders
 from tests.scenarios.staged_world import EXTERNAL, QUICK, members, one_stage
 from tests.scenarios.test_faulty_renames import said_of
@@ -200,13 +201,14 @@ BACK: dict[str, tuple[Files, Files]] = {
 }
 
 
-def waiting(strategy: dict[str, Any], removal: Files) -> World:
+def waiting(strategy: dict[str, Any], removal: Files, by_label: dict[str, Any] = BY_LABEL, text: str = TEXT) -> World:
     """What the newest content of `web` lost is on clusters still: the run that takes it away has not come, or the
     rolling update has reached one of them."""
-    web = builders.placement("web", selectors=[builders.select_namespace("web"), BY_LABEL], strategy=strategy)
+    web = builders.placement("web", selectors=[builders.select_namespace("web"), by_label], strategy=strategy)
     world = World(rules=(QUICK,))
-    objects = [builders.namespace("web"), builders.deployment("web", "web"), ENVELOPE, X, X_APP]
+    objects = [builders.namespace("web"), builders.deployment("web", "web"), ENVELOPE, X_APP]
     config = builders.fleet_config(massDelete={"maxPercent": 100})
+    world.write({AT_X: text})
     world.commit(config, *members(*FEW), *objects, web, one_stage())
     world.settle()
     go_out(world, "on-web")
@@ -266,6 +268,71 @@ def test_an_error_in_what_is_something_else_stops_no_removal(strategy: dict[str,
     world.settle()
     go_out(world, "with-error")
     assert world.state().faults and not any(world.live(name, "Namespace", "x") for name in FEW)
+
+
+ALPHA = {"group": "alpha"}
+MISSPELT = {"a letter twice": "group: alppha", "its case": "group: Alpha", "the key": "gruop: alpha"}
+
+
+@pytest.mark.parametrize("went", ["by its file", "by its label"])
+@pytest.mark.parametrize("misspelt", MISSPELT)
+@pytest.mark.parametrize("strategy", [EXTERNAL, ONE], ids=["External", "RollingUpdate"])
+def test_what_is_taken_back_with_a_label_that_is_misspelt_is_deleted_no_more(
+    strategy: dict[str, Any], misspelt: str, went: str
+) -> None:
+    text = TEXT.replace("g: a", "g: a\n    group: alpha")
+    by_label = {**BY_LABEL, "labelSelector": {"matchLabels": ALPHA}}
+    removal: Files = NO_X if went == "by its file" else {AT_X: TEXT.replace("g: a", "group: zebra")}
+    world = waiting(strategy, removal, by_label, text)
+    with world.nothing_deleted():
+        world.write({AT_X: text.replace("group: alpha", MISSPELT[misspelt]), AT_APP: APP_TEXT})
+        world.settle()
+        world.restart()
+        go_out(world, "misspelt")
+        world.write({"docs/a.md": "text"})
+        world.settle()
+        (fault,) = world.state().faults
+        assert "nearly are those that ClusterResourcePlacement web selects by" in str(fault)
+        world.write({AT_X: text})
+        world.settle()
+        go_out(world, "corrected")
+    assert (world.state().holds, world.state().faults) == ({}, ())
+    assert placed(world) == len(FEW) * 5
+
+
+@pytest.mark.parametrize("goes", ["the placement", "the selector"])
+def test_what_another_placement_is_to_have_by_a_label_that_is_misspelt_is_deleted_no_more(goes: str) -> None:
+    by_label = {**BY_LABEL, "labelSelector": {"matchLabels": ALPHA}}
+    store = builders.placement("store", selectors=[by_label], strategy=ONE)
+    y = builders.namespace("y", labels=ALPHA)
+    text, others = builders.to_yaml(builders.namespace("x")), () if goes == "the placement" else ("web",)
+    web = builders.to_yaml(placing("web", ONE, "x", *others))
+    world = World(rules=(QUICK,))
+    world.write({AT_X: text, WEB: web})
+    config = builders.fleet_config(massDelete={"maxPercent": 100})
+    world.commit(config, *members(*FEW), builders.namespace("web"), X_APP, y, store)
+    world.settle()
+    assert not world.state().faults
+    world.write({WEB: builders.to_yaml(placing("web", ONE, *others)) if others else None})
+    world.reconcile()
+    assert sum(world.live(name, "Namespace", "x") is not None for name in FEW) == 2
+    with world.nothing_deleted():
+        world.write({AT_X: TEXT.replace("g: a", "group: alppha")})
+        world.settle()
+        assert "nearly are those that ClusterResourcePlacement store selects by" in str(world.state().faults)
+        world.write({AT_X: TEXT.replace("g: a", "group: alpha")})
+        world.settle()
+    assert all(world.live(name, "Deployment", "web", "x") for name in FEW)
+
+
+def test_a_label_that_is_nearly_the_same_and_approved_lets_it_go_whatever_else_is_edited() -> None:
+    text, by_label = TEXT.replace("g: a", "group: alpha"), {**BY_LABEL, "labelSelector": {"matchLabels": ALPHA}}
+    misspelt = text.replace("alpha", "alppha")
+    world = waiting(ONE, {AT_X: misspelt}, by_label, text)
+    world.write({AT_X: f"# edited\n{misspelt}"})
+    world.settle()
+    assert (world.state().holds, [one for one in world.state().faults if is_error(one)]) == ({}, [])
+    assert not any(world.live(name, "Namespace", "x") for name in FEW)
 
 
 @pytest.mark.parametrize("path", ["resources/x/namespace-x.ymal", "resources/x/.namespace-x.yaml"])

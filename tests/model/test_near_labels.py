@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitfleet.api.labels import LabelRequirement, LabelSelector
-from gitfleet.removals.near_labels import NearLabels
+from gitfleet.model.near_labels import NearLabels
 
 Labels = dict[str, str]
 SHOP, TWO = LabelSelector({"team": "shop"}), LabelSelector({"team": "shop", "tier": "front"})
