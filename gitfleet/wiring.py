@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property, partial
 from importlib.metadata import entry_points
@@ -46,6 +45,7 @@ from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import ClusterReading, DesiredTrees
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.loop.work_tree import WithWorkTree, commit_id_of
+from gitfleet.loop.workers import Workers
 from gitfleet.loop.workspace import Workspace
 from gitfleet.model.events import Event
 from gitfleet.model.failures import Failure, Subject, attempt
@@ -99,7 +99,7 @@ def open_workspace(
     simulated = SimulatedFleet.load(kept, clock)
     simulation = simulated_clusters(simulated, clock, keep_in=kept if clusters == "live" else None)
     wake, providers = Wake(), _ListedProviders()
-    executor = ThreadPoolExecutor(max_workers=32, thread_name_prefix="cluster")
+    executor = Workers(FleetConfig().concurrency)
     directory = _directory(settings, providers.chosen, simulation, all_simulated=clusters == "simulated")
     # What snapshots hold may lie in the state alone: it is read from where the state is.
     reading = ClusterReading(simulated=clusters == "simulated" or settings.simulate_unconnected)
@@ -117,7 +117,7 @@ def open_workspace(
         watch_branch=settings.watch_branch,
         state_branch=Branches().state if settings.state_dir is not None else None,
         approvals=_approval_history(settings, remote),
-        configure=providers.configure,
+        configure=partial(_configure, providers, executor),
     )
     try:
         driver = _with_other_branches(driver, remote)
@@ -128,6 +128,12 @@ def open_workspace(
         directory.close()
         if clusters == "live":
             simulated.save(kept)
+
+
+def _configure(providers: _ListedProviders, workers: Workers, config: FleetConfig) -> None:
+    """What a process takes from the configuration before it observes."""
+    providers.configure(config)
+    workers.resize(config.concurrency)
 
 
 def folder_builds() -> Builds:

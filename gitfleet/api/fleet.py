@@ -214,7 +214,7 @@ class FleetConfig:
     interval: how often the repository is looked at
     branches: names of the branches
     delivery.mode: push, pull or render; only push has an effect
-    delivery.concurrency: how many clusters are asked at a time; no effect yet
+    delivery.concurrency: how many clusters are asked at a time
     delivery.executor: how work is spread; no effect yet
     rendered.enabled: whether what each cluster is to have now is written to a branch
     scheduler.plugins: the scheduler's plug-ins; KubeFleet's where the list is empty
@@ -280,7 +280,7 @@ class FleetConfig:
         changed = [name for name in places if getattr(self, name) != getattr(usual, name)]
         for place in dict.fromkeys(places[name][:2] for name in changed if places[name][1] in _NOT_ACTED_ON):
             yield place, "has no effect in this version of gitfleet; do not rely on it"
-        for name in ("delivery_mode", "concurrency", "executor"):
+        for name in ("delivery_mode", "executor"):
             if name in changed:
                 pushes = ", which pushes" if name == "delivery_mode" else ""
                 yield places[name], f"has no effect in this version of gitfleet{pushes}; do not rely on it"
