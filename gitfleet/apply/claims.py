@@ -89,11 +89,21 @@ class Claims:
     def would_set_back(self, placement: PlacementKey, entry: InventoryEntry) -> bool:
         """Whether a placement has an object in its work only because the removal is held, and another one that took it
         over changed it since: what the hold keeps is what was there when it was held."""
-        identity = entry.key.identity
-        if entry.placement == placement or identity not in self.request.held.get(placement, ()):
+        if entry.placement == placement or entry.key.identity not in self.request.held.get(placement, ()):
             return False
-        manifests = self.works[placement].manifests
-        return all(m.digest != entry.applied_digest for m in manifests if m.key.identity == identity)
+        return self._differs(placement, entry)
+
+    def would_change_back(self, placement: PlacementKey, entry: InventoryEntry) -> bool:
+        """Whether a placement whose newest content is yet to come here would change back, by its older content, what
+        another one changed since."""
+        older = self.request.outdated.get(placement)
+        changed = older is not None and entry.placement not in older and entry.applied_digest is not None
+        return changed and self._differs(placement, entry)
+
+    def _differs(self, placement: PlacementKey, entry: InventoryEntry) -> bool:
+        """Whether a placement's work has other content for an object than what was applied last."""
+        manifests = (m for m in self.works[placement].manifests if m.key.identity == entry.key.identity)
+        return all(manifest.digest != entry.applied_digest for manifest in manifests)
 
     def yields_to(self, placement: PlacementKey, manifest: Manifest, holder: PlacementKey) -> bool:
         """Whether the placement that has an object lets go of it for another one that wants it here: it is to lose the
@@ -139,7 +149,7 @@ def index_claims(request: ApplyRequest, failures: Failures, successors: Successo
     kept = {
         identity: successor
         for identity, entry in entries.items()
-        if not _is_applied(staying.get(identity), works)
+        if not _has_or_takes(staying.get(identity), entry, claims)
         and (successor := _successor_of(entry, claims, successors)) is not None
     }
     why = {identity: successors.stays_for(key, request.cluster, identity) for identity, key in kept.items()}
@@ -170,9 +180,12 @@ def _holders(claims: Claims) -> tuple[dict[Identity, PlacementKey], dict[Identit
     return {**taken, **holders}, staying
 
 
-def _is_applied(holder: PlacementKey | None, works: Mapping[PlacementKey, Work]) -> bool:
-    """Whether an object stays for a placement that applies it, or of which nothing is known."""
-    return holder is not None and (holder not in works or not works[holder].apply_strategy.type.only_reports)
+def _has_or_takes(holder: PlacementKey | None, entry: InventoryEntry, claims: Claims) -> bool:
+    """Whether an object stays for a placement that has it, takes it over, or of which nothing is known: not one that
+    only reports, or that leaves and gave it to another one."""
+    if holder is None or (holder != entry.placement and holder in claims.request.going):
+        return False
+    return holder not in claims.works or not claims.works[holder].apply_strategy.type.only_reports
 
 
 def _successor_of(entry: InventoryEntry, claims: Claims, successors: Successors) -> PlacementKey | None:

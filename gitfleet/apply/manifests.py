@@ -83,8 +83,7 @@ def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryE
     """The object is ours: apply what changed here, or what somebody changed there."""
     key, strategy = manifest.key, work.apply_strategy
     if entry.placement != work.placement:
-        older = claims.request.outdated.get(work.placement)
-        if older is not None and entry.placement not in older and entry.applied_digest not in (None, manifest.digest):
+        if claims.would_change_back(work.placement, entry):
             why = f"{key} stays as {entry.placement.kind} {entry.placement} left it until the newest snapshot goes out"
             return left_alone(manifest, work, live, KeepCode.HANDED_OVER, why)
         why = f"{key} is handed over by {entry.placement.kind} {entry.placement}"

@@ -174,6 +174,9 @@ def _hold(entry: InventoryEntry, claims: Claims) -> Operation | None:
     if claims.releases(entry) and claims.would_set_back(holder, entry):
         why = f"{entry.key} stays as it is until the hold on its removal from {holder.kind} {holder} is answered"
         return keep_entry(entry, claims, KeepCode.KEPT_FOR_SUCCESSOR, why, claims.live(entry.key))
+    if claims.releases(entry) and claims.would_change_back(holder, entry):
+        why = f"{entry.key} stays as it is until {holder.kind} {holder} has its newest content here"
+        return keep_entry(entry, claims, KeepCode.KEPT_FOR_SUCCESSOR, why, claims.live(entry.key))
     if claims.releases(entry) or (claims.hands_over(entry) and entry.key.identity in claims.holders):
         return None
     work = claims.works.get(entry.placement)

@@ -171,5 +171,9 @@ def test_what_another_placement_changed_is_not_changed_back(
     """other leaves the cluster; web takes the object over with an older snapshot than its newest."""
     inventory = {CM.key: replace(owned(CM, THERE, OTHER), applied_digest=digest)}
     leaves: dict[str, Any] = {"removing": {OTHER: DeletePropagation.DELETE}, **request_}
-    (found,) = plan(work(CM), live={CM.key: THERE}, inventory=inventory, **leaves)
+    planned = plan(work(CM), live={CM.key: THERE}, inventory=inventory, **leaves)
+    (found,) = (one for one in planned if one.placement == WEB)
     assert (found.reason if isinstance(found, Update) else found) == mine
+    said = [(one.placement, one.code, one.reason) for one in planned if isinstance(one, Keep) and one is not found]
+    why = "ConfigMap/ns/cm stays as it is until ClusterResourcePlacement web has its newest content here"
+    assert said == ([] if isinstance(found, Update) else [(OTHER, KeepCode.KEPT_FOR_SUCCESSOR, why)])

@@ -443,13 +443,18 @@ WANTS = replace(placed(THIRD, ("c1",), CM), conditions=())
 
 
 @pytest.mark.parametrize(
-    ("other", "stays"),
-    [({}, False), ({"type": "ReportDiff"}, True)],
+    ("other", "more", "stays"),
+    [({}, {}, False), ({"type": "ReportDiff"}, {}, True), ({}, {"going": {OTHER}}, True)],
+    ids=["applies it", "reports", "leaves, and gave it away"],
 )
-def test_what_another_one_applies_here_already_stays_for_no_third_one(other: dict[str, Any], stays: bool) -> None:
+def test_what_another_one_applies_here_already_stays_for_no_third_one(
+    other: dict[str, Any], more: dict[str, Any], stays: bool
+) -> None:
+    """A placement that leaves counts this cluster among those that it may leave at once, unless all that it has here is
+    said to stay."""
     request = ApplyRequest(
         cluster="c1", works=(work(CM, placement=OTHER, **other),), live={CM.key: THERE},
-        inventory={CM.key: ENTRY}, known_namespaces=("ns",), **LEAVES,
+        inventory={CM.key: ENTRY}, known_namespaces=("ns",), **LEAVES, **more,
     )  # fmt: skip
     found = plan_apply(request, Failures(), Successors({THIRD: WANTS}))
     waits = kept(KeepCode.KEPT_FOR_SUCCESSOR, STAYS.replace("other", "third"), THERE)
