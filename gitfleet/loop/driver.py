@@ -16,11 +16,13 @@ from typing import ParamSpec
 from gitfleet import reconcile, removals, status, views
 from gitfleet.api.faults import is_error
 from gitfleet.api.fleet import Branches, FleetConfig
+from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.loop.approval_history import ApprovalHistory
 from gitfleet.loop.dry_runs import AskedClusters
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.hold_lines import Lines, with_field_lines
+from gitfleet.loop.kept_observations import KeptObservations
 from gitfleet.loop.rendered_branch import Heads, RenderedBranch, beside_state
 from gitfleet.loop.repeats import Repeats
 from gitfleet.loop.request_branches import Asked, RequestBranches
@@ -29,7 +31,7 @@ from gitfleet.loop.rewrites import Rewrite
 from gitfleet.loop.state_branch import StateBranch
 from gitfleet.loop.state_commits import Publication
 from gitfleet.loop.trees import DesiredTrees
-from gitfleet.loop.unchanged import UnchangedReconcile, unchanged_after, with_known_objects
+from gitfleet.loop.unchanged import UnchangedReconcile, unchanged_after
 from gitfleet.loop.watched_branch import last_good_config, no_such_branch
 from gitfleet.model.approvals import ApprovalRequest, FactsByApproval
 from gitfleet.model.decisions import Decision, Inputs
@@ -41,6 +43,7 @@ from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
 from gitfleet.model.state import FleetState
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import RepoReader
+from gitfleet.ports.watching import Watching
 from gitfleet.reconcile import run_approvals
 from gitfleet.rendered import Rendering
 
@@ -58,7 +61,8 @@ class Driver:
     """Drives reconciles on one repository. `checkpoint` is called between steps (tests stop the process there);
     `listen` gets every event as it becomes true, `configure` the configuration that holds for the next observation;
     `requests` keeps the branches by which people approve, `rendered` that with what clusters get, None where none are
-    pushed; `approvals` looks who gave an approval; `forge` is told what a forge is to show, and returns at once."""
+    pushed; `approvals` looks who gave an approval; `forge` is told what a forge is to show, and returns at once;
+    `watching` vouches that clusters have not changed, None where each pass reads all of them."""
 
     reader: RepoReader
     states: StateBranch
@@ -77,17 +81,21 @@ class Driver:
     rendered: RenderedBranch | None = None
     approvals: ApprovalHistory | None = None
     forge: Callable[[FleetState, Asked, Branches], None] | None = None
+    watching: Watching | None = None
     memo: reconcile.Memo = reconcile.Memo()
     asked_clusters: AskedClusters = field(default_factory=AskedClusters)
     _reported: set[str] = field(default_factory=set)
     _config: tuple[str, FleetConfig] | None = None
     _unchanged: tuple[UnchangedReconcile, ReconcileResult] | None = None
-    _observed: Mapping[str, ClusterObservation] = field(default_factory=dict)
+    _kept: KeptObservations = field(init=False)
     _lines: Lines = field(default_factory=dict)
     _rewrite: tuple[ApprovalRequest, ...] = ()
     _held: tuple[Desired, Rewrite, Desired] | None = None
     _repeats: Repeats = field(default_factory=Repeats)
     _rendering: Rendering | None = None
+
+    def __post_init__(self) -> None:
+        self._kept = KeptObservations(clock=self.clock, watching=self.watching)
 
     @property
     def config(self) -> FleetConfig:
@@ -149,8 +157,7 @@ class Driver:
         self.checkpoint("gathered")
         if self._unchanged is not None and self._unchanged[0].still(inputs):
             return self._asked(heads, self._unchanged[1], self._rendering)
-        decided = self.decide(inputs)
-        decision, operations = self.observe_unseen(decided)
+        inputs, decided, (decision, operations) = self._decided(inputs)
         self.checkpoint("decided")
         try:
             state_head = heads.get(self.branches.state)
@@ -239,8 +246,7 @@ class Driver:
         """Observe every cluster that is known, and there everything that is owned."""
         self.configure(wanted.config)
         clusters = {**before.clusters, **wanted.clusters}
-        keys = {name: tuple(before.inventory.get(name, {})) for name in clusters}
-        observations = self._observed = with_known_objects(self.fanout.observe(clusters, keys), self._observed)
+        observations = self._kept.observe(self.fanout, clusters, _owned(before, clusters))
         given = self.approvals_of(wanted, before)
         told = self.asked_clusters.known(observations, now)
         return Inputs(desired=wanted, before=before, observations=told, now=now, approvals=given)
@@ -257,6 +263,19 @@ class Driver:
     def load_state(self, head: str | None) -> FleetState:
         """The state at a head of the state branch."""
         return self.states.at(head)
+
+    def _decided(self, inputs: Inputs) -> tuple[Inputs, Decision, tuple[Decision, tuple[Operation, ...]]]:
+        """What is decided, before and after its operations are planned. The clusters that it concerns are read first:
+        those of which an earlier observation was taken, and then it is decided again over what they are now."""
+        while True:
+            decided = self.decide(inputs)
+            planned = self.observe_unseen(decided)
+            again = self._kept.doubtful(*planned)
+            if not again:
+                return inputs, decided, planned
+            clusters = {**inputs.before.clusters, **inputs.desired.clusters}
+            seen = self._kept.read_again(self.fanout, clusters, _owned(inputs.before, again))
+            inputs = replace(inputs, observations=self.asked_clusters.known(seen, inputs.now))
 
     def observe_unseen(self, decision: Decision) -> tuple[Decision, tuple[Operation, ...]]:
         """Plan the operations and record it in the inventory; objects that were not observed yet are observed first."""
@@ -301,6 +320,7 @@ class Driver:
 
     def perform(self, decision: Decision, operations: tuple[Operation, ...]) -> tuple[Outcome, ...]:
         """Carry out what has to be written, clusters side by side."""
+        self._kept.forget({one.cluster for one in operations if isinstance(one, Create | Update | Delete)})
         perform = partial(self.fanout.perform, decision.after.clusters)
         return self._repeats.perform(operations, self.clock, partial(self.desired_trees.encrypted.perform, perform))
 
@@ -370,3 +390,8 @@ class Driver:
                 self._reported.add(failure.id)
                 log.error("%s", failure.report)
                 self.save_report(failure)
+
+
+def _owned(state: FleetState, clusters: Iterable[str]) -> dict[str, tuple[ObjectKey, ...]]:
+    """What is owned on each cluster."""
+    return {name: tuple(state.inventory.get(name, {})) for name in clusters}

@@ -30,6 +30,7 @@ from gitfleet.simulation.cluster import ClusterEvent, SimulatedCrash
 from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
+from gitfleet.simulation.watching import MemoryWatching
 from gitfleet.wiring import simulated_clusters
 from tests.builders import path_of, repo_files_for
 
@@ -50,7 +51,7 @@ def nothing(_: str) -> None:
 class World:
     """One world. `driver` is the process that is alive; `happenings` is what happened on clusters, `events` what
     gitfleet told of. `watch` sees each happening at once, `mourn` the moment after each crash, `start_with`
-    every process before its first tick."""
+    every process before its first tick. With `watches` clusters are watched."""
 
     rules: tuple[ClusterRule, ...] = ()
     clock: ManualClock = field(default_factory=ManualClock)
@@ -65,9 +66,12 @@ class World:
     start_with: Callable[[Driver], None] = lambda driver: None
     limits: Limits = Limits()
     decryptor: Decryptor | None = None
+    watches: bool = False
+    watching: MemoryWatching | None = field(init=False)
 
     def __post_init__(self) -> None:
         self.fleet = SimulatedFleet(self.clock, rules=self.rules, listener=self._happened)
+        self.watching = MemoryWatching(self.fleet) if self.watches else None
         self.driver = self.start()
 
     def _happened(self, happening: ClusterEvent) -> None:
@@ -98,6 +102,7 @@ class World:
             fanout=Fanout(directory=simulated_clusters(self.fleet, self.clock), executor=None),
             clock=self.clock,
             version="test",
+            watching=self.watching,
             listen=self.events.append,
             checkpoint=checkpoint,
         )

@@ -1,0 +1,138 @@
+"""Which clusters a pass reads, and for which the observation of an earlier pass still counts.
+
+An observation is kept while a watch vouches that nothing has changed since before it was made, within the limits below.
+What is kept is good for finding that there is nothing to do, and never for doing it: whatever a decision concerns is
+read again, and decided again (decision record 0030).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from gitfleet.api.clusters import Connection, MemberCluster
+from gitfleet.api.objects import ObjectKey
+from gitfleet.loop.fanout import Fanout
+from gitfleet.loop.unchanged import with_known_objects
+from gitfleet.model.decisions import Decision
+from gitfleet.model.observations import ClusterObservation
+from gitfleet.model.operations import Create, Delete, Operation, Update
+from gitfleet.model.state import changed
+from gitfleet.ports.clock import Clock
+from gitfleet.ports.watching import Watching
+
+PROBED_AFTER: Final = 60.0
+"""Seconds after which a cluster is asked for its health, namespaces and properties again."""
+READ_AFTER: Final = 600.0
+"""Seconds after which its objects are read again, whatever a watch says."""
+_Keys = Mapping[str, Collection[ObjectKey]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """An observation and what vouches for it: `read` and `probed` are times of a clock that never goes back."""
+
+    observation: ClusterObservation
+    connection: Connection | None
+    mark: Hashable
+    read: float
+    probed: float
+
+
+@dataclass(slots=True, kw_only=True)
+class KeptObservations:
+    """Observes clusters; without `watching` each is read in each pass."""
+
+    clock: Clock
+    watching: Watching | None = None
+    _kept: dict[str, _Kept] = field(default_factory=dict)
+    _fresh: set[str] = field(default_factory=set)
+    _last: Mapping[str, ClusterObservation] = field(default_factory=dict)
+
+    def observe(
+        self, fanout: Fanout, clusters: Mapping[str, MemberCluster], keys: _Keys
+    ) -> dict[str, ClusterObservation]:
+        """One observation of every cluster that `keys` names, most of them kept on a quiet fleet."""
+        self._kept = {name: kept for name, kept in self._kept.items() if name in keys}
+        self._fresh, now = set(), self.clock.monotonic()
+        vouched = {name for name in keys if self._vouched(clusters[name], keys[name], now)}
+        probed = {name for name in vouched if now - self._kept[name].probed >= PROBED_AFTER}
+        return self._remembered({
+            **{name: self._kept[name].observation for name in vouched - probed},
+            **self._probe(fanout, clusters, probed, now),
+            **self._read(fanout, clusters, {name: keys[name] for name in keys if name not in vouched}, now),
+        })  # fmt: skip
+
+    def doubtful(self, decision: Decision, operations: Iterable[Operation]) -> frozenset[str]:
+        """The clusters that a decision concerns of which an earlier observation was taken: nothing may be done, and
+        nothing be forgotten, before they are read."""
+        return frozenset(_concerned(decision, operations) & self._kept.keys() - self._fresh)
+
+    def read_again(
+        self, fanout: Fanout, clusters: Mapping[str, MemberCluster], keys: _Keys
+    ) -> dict[str, ClusterObservation]:
+        """Fresh observations of these clusters."""
+        return self._remembered({**self._last, **self._read(fanout, clusters, keys, self.clock.monotonic())})
+
+    def forget(self, names: Iterable[str]) -> None:
+        """These were changed by gitfleet itself: a watch may not have heard of it yet."""
+        for name in names:
+            self._kept.pop(name, None)
+
+    def _vouched(self, cluster: MemberCluster, keys: Collection[ObjectKey], now: float) -> bool:
+        kept = self._kept.get(cluster.name)
+        if kept is None or self.watching is None or now - kept.read >= READ_AFTER:
+            return False
+        if kept.connection != cluster.connection or not kept.observation.live.keys() >= set(keys):
+            return False
+        return self.watching.unchanged(cluster, kept.mark)
+
+    def _probe(
+        self, fanout: Fanout, clusters: Mapping[str, MemberCluster], names: Collection[str], now: float
+    ) -> dict[str, ClusterObservation]:
+        """Kept objects with the health, namespaces and properties of now; what is not reachable is kept no longer."""
+        seen = fanout.observe(clusters, dict.fromkeys(sorted(names), ())) if names else {}
+        for name, observation in seen.items():
+            if not observation.reachable:
+                del self._kept[name]
+                continue
+            kept = self._kept[name]
+            seen[name] = replace(observation, live=kept.observation.live)
+            self._kept[name] = replace(kept, observation=seen[name], probed=now)
+        return seen
+
+    def _read(
+        self, fanout: Fanout, clusters: Mapping[str, MemberCluster], keys: _Keys, now: float
+    ) -> dict[str, ClusterObservation]:
+        if not keys:
+            return {}
+        self.forget(keys)
+        self._fresh |= keys.keys()
+        watching = self.watching
+        # Marked before they are read: what changes meanwhile is read, or makes the mark old.
+        marks = {name: watching.mark(clusters[name], keys[name]) for name in keys} if watching is not None else {}
+        seen = fanout.observe(clusters, keys)
+        for name, mark in marks.items():
+            observation = seen[name]
+            if mark is not None and observation.reachable and not observation.unreadable:
+                self._kept[name] = _Kept(observation, clusters[name].connection, mark, now, now)
+        return seen
+
+    def _remembered(self, observations: dict[str, ClusterObservation]) -> dict[str, ClusterObservation]:
+        known = with_known_objects(observations, self._last)
+        self._last = known
+        for name in self._kept.keys() & known.keys():
+            self._kept[name] = replace(self._kept[name], observation=known[name])
+        return dict(known)
+
+
+def _concerned(decision: Decision, operations: Iterable[Operation]) -> set[str]:
+    """The clusters on which something is to be done or whose inventory changes, and all on which a placement is of
+    which anything changes: its budget counts them together."""
+    before, after = decision.inputs.before, decision.after
+    names = {one.cluster for one in operations if isinstance(one, Create | Update | Delete)}
+    names |= {name for name, _, _ in changed(before.inventory, after.inventory)}
+    for _, old, new in changed(before.placements, after.placements):
+        names |= {binding.cluster for record in (old, new) if record is not None for binding in record.bindings}
+    return names
