@@ -55,9 +55,7 @@ def rolled(world: World, strategy: dict[str, Any]) -> None:
         world.settle()
 
 
-MOVED_SLIPS = {name: one for name, one in SLIPS.items() if name != "its label"} | {
-    "its label": ({path_of(labelled("x", "web")): to_yaml(labelled("x", "shpo"))}, HoldRule.LABELS_CHANGED)
-}
+MOVED_SLIPS = {name: one for name, one in SLIPS.items() if name != "its label"}
 
 
 @pytest.mark.parametrize("strategy", [EXTERNAL, ONE], ids=["External", "frozen"])
@@ -74,6 +72,26 @@ def test_a_slip_in_what_moved_and_was_not_rolled_out_is_held(slip: str, strategy
         world.restart()
         world.settle()
     assert images(world) == {"x:1"} and rules(world) == {rule}
+
+
+@pytest.mark.parametrize("strategy", [EXTERNAL, ONE], ids=["External", "frozen"])
+def test_a_slip_in_the_label_of_what_moved_and_was_not_rolled_out_is_refused_then_held(
+    strategy: dict[str, Any],
+) -> None:
+    world = moved(strategy)
+    with world.nothing_deleted():
+        world.write({path_of(labelled("x", "web")): to_yaml(labelled("x", "shpo"))})
+        world.settle()
+        (fault,) = world.state().faults
+        assert "nearly are those that ClusterResourcePlacement shop selects by" in fault.message
+        world.restart()
+        rolled(world, strategy)
+        world.restart()
+        world.settle()
+        assert images(world) == {"x:1"} and rules(world) == {HoldRule.LABELS_CHANGED}
+        world.commit(labelled("x", "shop"))
+        world.settle()
+    assert owner_of_x(world) == {"shop"} and not world.state().holds
 
 
 @pytest.mark.parametrize("strategy", [EXTERNAL, ONE], ids=["External", "frozen"])
