@@ -107,13 +107,15 @@ class Claims:
 
     def yields_to(self, placement: PlacementKey, manifest: Manifest, holder: PlacementKey) -> bool:
         """Whether the placement that has an object lets go of it for another one that wants it here: it is to lose the
-        object, and the other one changes nothing in it, so that neither waits for the rollout of the other; or its
-        own rollout waits for the answer to a hold."""
+        object, and the other one changes nothing in it or has its newest content here, so that neither waits for the
+        rollout of the other; or its own rollout waits for the answer to a hold."""
         entry, identity = self.entry(manifest.key), manifest.key.identity
         if entry is None or entry.placement != holder or self.gives_up(placement, identity):
             return False
-        same = entry.applied_digest == manifest.digest
-        return self.gives_up(holder, identity) if same else identity in self.request.held.get(holder, ())
+        request = self.request
+        yields = holder in request.yielding.get(placement, ()) and holder not in request.keepers
+        at_once = yields or entry.applied_digest == manifest.digest
+        return self.gives_up(holder, identity) if at_once else identity in request.held.get(holder, ())
 
 
 def index_claims(request: ApplyRequest, failures: Failures, successors: Successors) -> Claims:

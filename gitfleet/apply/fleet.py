@@ -86,7 +86,7 @@ def plan_fleet(
         owned, placed = state.inventory.get(name, {}), wanted.works.get(name, ())
         if name not in state.clusters or not observation.reachable or not (owned or placed):
             continue
-        known = memo.get(name)
+        known, mine = memo.get(name), Failures()
         request = replace(
             _observed(name, observation, known, Ignored(wanted.ignored)),
             works=placed,
@@ -96,12 +96,12 @@ def plan_fleet(
             may_leave=bool(successors.holding(name)),
             going=going,
             outdated=successors.outdated(placed, owned),
+            yielding=successors.yielding(placed, owned, given_up),
             given_up={w.placement: given_up[w.placement] for w in placed if w.placement in given_up},
             held=successors.held_on(name),
             keepers={w.placement: why for w in placed if (why := successors.keeper_of(w.placement))},
             applied=AppliedManifests(wanted.before.get(name, ()), state.placements),
         )
-        mine = Failures()
         planned = known if known is not None and not known.again and _same(known.request, request) else None
         planned = planned or mine.contain(Subject("MemberCluster", name), None, _plan, request, mine, successors)
         if planned is not None:

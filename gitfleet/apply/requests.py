@@ -33,8 +33,9 @@ class ApplyRequest:
     being removed: what they still have is handed over as they leave. `given_up` are the objects that placements are to
     lose, by their newest content, and `held` those that they have only because the removal is held; `keepers` say of
     a placement what keeps it whole, and what to do. `outdated` are those whose work is not their newest content, with
-    those whose content is no newer than it: what any other one changed since is not changed back by it.
-    `applied` finds the manifest that was applied last, where it is known.
+    those whose content is no newer than it: what any other one changed since is not changed back by it. `yielding` are,
+    by placement that has its newest content there, those that hand over to it at once what they are to lose, whatever
+    it changes in it. `applied` finds the manifest that was applied last, where it is known.
     """
 
     cluster: str
@@ -48,6 +49,7 @@ class ApplyRequest:
     may_leave: bool = False
     going: Collection[PlacementKey] = frozenset()
     outdated: Mapping[PlacementKey, Collection[PlacementKey]] = field(default_factory=dict)
+    yielding: Mapping[PlacementKey, Collection[PlacementKey]] = field(default_factory=dict)
     given_up: Mapping[PlacementKey, Collection[Identity]] = field(default_factory=dict)
     held: Mapping[PlacementKey, Collection[Identity]] = field(default_factory=dict)
     keepers: Mapping[PlacementKey, str] = field(default_factory=dict)

@@ -44,6 +44,9 @@ class Held:
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 FROZEN: Final = "frozen by "
 """How the reason of a freeze begins, in conditions too."""
+BUDGET_EXHAUSTED: Final = "The rollout strategy holds the latest resources back for now"
+"""What RolloutStarted says of a binding that waits for its budget alone. The numbers stand in Held.reason; here they
+would rewrite every held binding whenever one cluster changes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.rolling import BUDGET_EXHAUSTED
 from gitfleet.model.state import FleetState, Inventory, MisreadObjects, PlacementRecord
 from gitfleet.model.works import Work
 
@@ -130,6 +131,34 @@ class Successors:
         """The placements whose work on a cluster is not their newest content, with those that own something there by
         content that is not newer than the work's: two that wait for each other's newest content would never end."""
         return {work.placement: self._no_newer(work, owned) for work in works if self._is_late(work)}
+
+    def yielding(
+        self, works: Iterable[Work], owned: Inventory, given_up: Collection[PlacementKey]
+    ) -> dict[PlacementKey, frozenset[PlacementKey]]:
+        """By placement that has its newest content on a cluster, those of `given_up` that hand over to it at once what
+        they are to lose: they wait there for their budget alone, by content that is not newer (decision record 0028).
+        Each would wait for the other's rollout without end, or three in a circle."""
+        works = tuple(works)
+        waiting = {one.placement for one in works if one.placement in given_up and self._waits_for_budget(one)}
+        updated = (one for one in works if waiting and self._is_updated(one))
+        return {one.placement: frozenset(found) for one in updated if (found := waiting & self._no_newer(one, owned))}
+
+    def _waits_for_budget(self, work: Work) -> bool:
+        """No freeze, quarantine or run holds it back there, nor that too few clusters answer."""
+        record, binding = self.records[work.placement], self.binding(work.placement, work.cluster)
+        if binding is None or record.placement.strategy.external:
+            return False
+        type_, generation = ConditionType.ROLLOUT_STARTED, binding.generation
+        started = find_condition(binding.conditions, type_, generation=generation)
+        return started is not None and (started.status, started.message) == (Status.FALSE, BUDGET_EXHAUSTED)
+
+    def _is_updated(self, work: Work) -> bool:
+        """Whether a rolling update of its own brought its newest content to a cluster that it had before: its budget
+        counts the cluster."""
+        record, binding = self.records.get(work.placement), self.binding(work.placement, work.cluster)
+        if record is None or binding is None or record.pinned is not None or record.placement.strategy.external:
+            return False
+        return binding.applied_snapshot is not None and not self._is_late(work)
 
     def _is_late(self, work: Work) -> bool:
         """Never that of a placement that is pinned to another snapshot."""

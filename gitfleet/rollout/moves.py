@@ -16,11 +16,9 @@ from gitfleet.api.conditions import (
     set_condition,
 )
 from gitfleet.api.replacing import replace
-from gitfleet.model.rolling import RolloutRequest
+from gitfleet.model.rolling import BUDGET_EXHAUSTED, RolloutRequest
 
 _STARTED = "Detected the new changes on the resources and started the rollout process"
-# The numbers stand in Held.reason; here they would rewrite every held binding whenever one cluster changes.
-_NOT_STARTED = "The rollout strategy holds the latest resources back for now"
 
 
 def roll_out(request: RolloutRequest, binding: Binding, now: datetime, by: str = "") -> Binding:
@@ -67,5 +65,5 @@ def set_rollout_started(binding: Binding, status: Status, now: datetime, why: st
 def _rollout_condition(generation: int, status: Status, now: datetime, why: str) -> Condition:
     started = status is Status.TRUE
     reason = Reason.ROLLOUT_STARTED if started else Reason.ROLLOUT_NOT_STARTED_YET
-    message = f"{_STARTED}{why}" if started else why or _NOT_STARTED
+    message = f"{_STARTED}{why}" if started else why or BUDGET_EXHAUSTED
     return condition_of(ConditionType.ROLLOUT_STARTED.value, status, reason.value, message, now, generation)

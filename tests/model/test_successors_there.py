@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.conditions import Status
 from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.strategies import RolloutStrategyType
 from gitfleet.model.failures import Failures
+from gitfleet.model.rolling import BUDGET_EXHAUSTED
 from gitfleet.model.state import MisreadObjects, PlacementRecord
 from gitfleet.model.successors import Successors
 from gitfleet.model.works import Work
@@ -214,3 +217,60 @@ def test_a_work_of_older_content_names_those_that_have_no_newer_content_on_the_c
     pinned = replace(records[SHOP], conditions=(builders.condition("ClusterResourcePlacementPinned"),))
     assert Successors({WEB: web, SHOP: pinned}).outdated([old], owned) == {}
     assert Successors({WEB: web}).outdated([old], owned) == {}
+
+
+def binding_on_c1(record: PlacementRecord, started: Status | None, message: str, **of: Any) -> PlacementRecord:
+    """The record, whose binding there says this of its rollout."""
+    first, *others = record.bindings
+    said = [] if started is None else [builders.condition("RolloutStarted", started, message=message)]
+    return replace(record, bindings=(replace(first, conditions=tuple(said), **of), *others))
+
+
+def waiting(started: Status | None = Status.FALSE, message: str = BUDGET_EXHAUSTED, **of: Any) -> PlacementRecord:
+    """Web on c1, where its second snapshot does not come yet."""
+    return binding_on_c1(taken_at(WEB, 0, 3), started, message, **of)
+
+
+def external(record: PlacementRecord) -> PlacementRecord:
+    strategy = replace(record.placement.strategy, type=RolloutStrategyType.EXTERNAL)
+    return replace(record, placement=replace(record.placement, strategy=strategy))
+
+
+def pinned(record: PlacementRecord) -> PlacementRecord:
+    return replace(record, conditions=(builders.condition("ClusterResourcePlacementPinned"),))
+
+
+UPDATED = taken_at(SHOP, 10, 5)
+"""Shop, whose one snapshot is on c1 and the next one on no cluster but c2."""
+
+
+@pytest.mark.parametrize(
+    ("web", "shop", "yields"),
+    [
+        (waiting(), UPDATED, True),
+        (waiting(Status.TRUE), UPDATED, False),
+        (waiting(None), UPDATED, False),
+        (waiting(message="frozen by sale until May"), UPDATED, False),
+        (waiting(generation=2), UPDATED, False),
+        (waiting(deleting=builders.T0), UPDATED, False),
+        (waiting(applied_snapshot="web-9-snapshot"), UPDATED, False),
+        (external(waiting()), UPDATED, False),
+        (waiting(), external(UPDATED), False),
+        (waiting(), pinned(UPDATED), False),
+        (waiting(), binding_on_c1(UPDATED, None, "", applied_snapshot=None), False),
+        (waiting(), taken_at(SHOP, -1, -2), False),
+    ],
+)
+def test_what_waits_for_its_budget_yields_to_what_is_at_its_newest_content(
+    web: PlacementRecord, shop: PlacementRecord, yields: bool
+) -> None:
+    newest = replace(shop, resource_snapshots=shop.resource_snapshots[:1])
+    works = [
+        Work(placement=key, cluster="c1", generation=1, snapshot=f"{key.name}-0-snapshot", manifests=(A,))
+        for key in (SHOP, WEB)
+    ]
+    owned, found = {A.key: builders.entry(A.key, "web")}, Successors({WEB: web, SHOP: newest})
+    assert found.yielding(works, owned, {WEB}) == ({SHOP: {WEB}} if yields else {})
+    assert found.yielding(iter(works), owned, {SHOP}) == found.yielding(works, {}, {WEB}) == {}
+    assert found.yielding([replace(works[0], snapshot="shop-9-snapshot"), works[1]], owned, {WEB}) == {}
+    assert Successors({WEB: web}).yielding(works, owned, {WEB}) == {}
