@@ -67,8 +67,12 @@ class PrometheusMetrics:
         self._deliveries.labels(provider, outcome).inc()
 
     def page(self, accepts: str) -> tuple[bytes, str]:
-        """The text of a scrape and its content type, in the format that the client accepts."""
-        encode, content_type = choose_encoder(accepts)
+        """The text of a scrape and its content type, in the format that the client accepts; the ordinary one for an
+        Accept that cannot be read, which anybody may send."""
+        try:
+            encode, content_type = choose_encoder(accepts)
+        except (TypeError, ValueError):
+            encode, content_type = choose_encoder("")
         return encode(self._registry), content_type
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from gitfleet.api.bindings import is_active
+from gitfleet.api.conditions import ConditionType, find_condition
 from gitfleet.api.holds import OF_GATES, ClusterCount, Removal, RemovalKind
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
@@ -35,15 +36,18 @@ class Placed:
 
     @classmethod
     def of(cls, state: FleetState) -> Placed:
-        """What the inventory says; an object that was never applied is not placed."""
-        made = cls()
+        """What the inventory says. An object that was to be applied is not placed where a report says that it was not;
+        without one (a process was killed) it may be there."""
+        made, reported = cls(), set[tuple[PlacementKey, str]]()
         for binding in (binding for record in state.placements.values() for binding in record.bindings):
             for one in binding.kept:
                 made.given_up.setdefault(one.key.identity, set()).add(binding.cluster)
+            if find_condition(binding.conditions, ConditionType.APPLIED, generation=binding.generation) is not None:
+                reported.add((binding.placement, binding.cluster))
         newest = _to_stay(state)
         for cluster, owned in state.inventory.items():
             for key, entry in owned.items():
-                if entry.uid is None:
+                if entry.uid is None and (entry.placement, cluster) in reported:
                     continue
                 cell = (cluster, key.identity)
                 made.by_cluster.setdefault(cluster, set()).add(cell)

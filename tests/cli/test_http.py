@@ -94,6 +94,9 @@ def test_probes_metrics_and_the_end(running: Running) -> None:
     assert "gitfleet_approvals_pending 0.0" in page and 'gitfleet_build_info{version="' in page
     openmetrics = running.ask("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})[1]
     assert openmetrics.endswith("# EOF\n")
+    for odd in ("text/plain;version=x", "application/openmetrics-text;version=a.b.c"):
+        status, page = running.ask("/metrics", headers={"Accept": odd})
+        assert status == 200 and "gitfleet_reconciles_total" in page, odd
 
     running.process.send_signal(signal.SIGTERM)
     assert running.process.wait(15) == 0
