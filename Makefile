@@ -10,6 +10,8 @@ DECIDING := api apply approvals architecture conformance desired formats observe
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
+	@# An environment from before the distribution had its name would have every plug-in twice.
+	$(BIN)/pip uninstall --quiet --yes gitfleet 2>/dev/null
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 

@@ -5,7 +5,7 @@ The data key of a file is encrypted for each recipient by age. Each value is enc
 the fields' names above it. The MAC is a SHA-512 of all values in the file's order, encrypted likewise and bound to
 `lastmodified`. It has neither the names of fields nor where a value ends, so it notices a change of the values, not
 every change of the fields that stand in plain text. Neither another program nor a network is asked. The libraries are
-an extra, `gitfleet[sops]`.
+the extra `sops`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
+from gitfleet import extra
 from gitfleet.api import dotted
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.formats.json_values import JsonValue
@@ -30,7 +31,7 @@ _MOST_KEYS: Final = 1000
 _LARGEST_KEY_FILE: Final = 1 << 20
 _DATA_KEY_BYTES: Final = 32
 _MOST_RECIPIENTS: Final = 100
-_MISSING: Final = 'SOPS files are decrypted with the packages of an extra: pip install "gitfleet[sops]"'
+_MISSING: Final = f"SOPS files are decrypted with the packages of an extra: {extra('sops')}"
 _CHANGED: Final = (
     "has another MAC than its values give: it was changed after it was encrypted, or has a value outside of data and "
     "stringData that SOPS reads in another way (put it in quotes); correct it with `sops edit`"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from gitfleet import extra
 from gitfleet.errors import MissingPart
 from gitfleet.ports.forges import Forge, ForgeAccess, ForgeFactory
 
@@ -41,9 +42,7 @@ def gitlab(access: ForgeAccess) -> Forge:
 
 
 def _missing(package: str) -> MissingPart:
-    return MissingPart(
-        f"the package {package} is not installed", hint='install it with: pip install "gitfleet[forges]"'
-    )
+    return MissingPart(f"the package {package} is not installed", hint=f"install it with: {extra('forges')}")
 
 
 BUILT_IN: Final[Mapping[str, ForgeFactory]] = {"gitea": gitea, "github": github, "gitlab": gitlab}
