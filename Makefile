@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 DECIDING := api apply approvals architecture conformance desired formats observe reconcile removals rollout schedule snapshots state status views works
 
-.PHONY: demo test check mutants lint bench clean
+.PHONY: demo test check mutants lint bench lock sbom image-check clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -38,6 +38,21 @@ mutants: $(VENV)/.installed
 
 bench: $(VENV)/.installed
 	for name in fleet runs scheduling reconcile apply; do $(BIN)/python -m benchmarks.$$name || exit 1; done
+
+# What the image installs, and what builds gitfleet in it: exact versions with hashes. No registry is named, so that a
+# mirror may be used.
+IMAGE_EXTRAS := forges sops
+COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock'
+
+$(VENV)/.release: pyproject.toml $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[release]'
+	touch $@
+
+lock: $(VENV)/.release
+	$(COMPILE) pyproject.toml $(addprefix --extra ,$(IMAGE_EXTRAS)) --output-file locks/runtime.txt
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
+	| $(COMPILE) - --output-file locks/build.txt
 
 clean:
 	rm -rf $(VENV) build dist .demo .mutants
