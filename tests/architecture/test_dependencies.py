@@ -97,7 +97,7 @@ def test_every_requirement_has_a_lower_and_an_upper_bound() -> None:
 
 
 def test_what_is_installed_here_is_within_the_bounds() -> None:
-    lock = {}
+    lock: dict[str, Locked] = {}
     for text in declared():
         try:
             name = Requirement(text).name
