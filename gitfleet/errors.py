@@ -4,13 +4,17 @@
     ├── RetryLater          something was not ready; the same call may succeed on the next reconcile
     │   ├── LostRace        somebody else moved the branch first; read again before deciding again
     │   ├── RemoteUnreachable   the git remote did not answer
+    │   │   └── RefusedForNow   it answered that it cannot do it now
+    │   ├── DiskFull        there is no room on a disk of this machine
     │   ├── ClusterUnreachable  a member cluster's API server did not answer
     │   ├── NoResponse      one HTTP request got no response
     │   └── Stopped         the process was stopped before all clusters had answered
     └── GiveUp              trying again without a change by a person cannot help
         ├── BadInput        a file, an option or a revision that people wrote
-        │   └── UnreadableCommit    a commit that git refuses, or that the remote cannot give
+        │   ├── UnreadableCommit    a commit that git refuses, or that the remote cannot give
+        │   └── NoRepository    there is no git repository at the address
         ├── Forbidden       a remote or a cluster refused the credentials
+        ├── RemoteRefuses   the git remote refuses what it is sent, whoever sends it
         └── MissingPart     a program or credential that the process needs is not there
 
 Errors are for people: `str(error)` is one sentence that says what and where, `hint` says what to do.
@@ -38,6 +42,15 @@ class LostRace(RetryLater):
 
 class RemoteUnreachable(RetryLater):
     """The git remote could not be reached or broke off."""
+
+
+class RefusedForNow(RemoteUnreachable):
+    """The git remote answered, and cannot do what was asked now: its disk is full, or something else holds the branch's
+    lock."""
+
+
+class DiskFull(RetryLater):
+    """A disk of this machine has no room for what was to be kept; nothing else was changed."""
 
 
 class ClusterUnreachable(RetryLater):
@@ -84,6 +97,14 @@ class UnreadableCommit(BadInput):
         super().__init__(message, hint=hint)
         self.reason = reason
         self.lasting = lasting
+
+
+class NoRepository(BadInput):
+    """There is no git repository at the address, or none that the credentials may see."""
+
+
+class RemoteRefuses(GiveUp):
+    """The git remote refuses what it is sent, whoever sends it: too much at once, or a part that it does not take."""
 
 
 class Forbidden(GiveUp):

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gitfleet.adapters.git import GitRemote
+from gitfleet.adapters.git.errors import NO_ROOM
 from gitfleet.adapters.git.local import find_local_repository
 from gitfleet.adapters.git.work_tree import read_work_tree
 from gitfleet.adapters.state_dir import StateDirectory
@@ -65,13 +66,14 @@ def work_tree_of(settings: Settings) -> WorkTreeFiles | None:
 
 def open_repository(settings: Settings) -> GitRemote | StateDirectory:
     """The config repo that the settings name, its state branch in a folder where they say so. MissingPart when the
-    cache folder cannot be made."""
+    cache folder cannot be made; a full disk may have room by the time that something is to be kept there."""
     try:
         settings.cache_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        hint = "name a folder that can be written with --cache-dir"
-        why = f"the cache folder {settings.cache_dir} cannot be made: {error.strerror}"
-        raise MissingPart(why, hint=hint) from error
+        if error.errno not in NO_ROOM:
+            hint = "name a folder that can be written with --cache-dir"
+            why = f"the cache folder {settings.cache_dir} cannot be made: {error.strerror}"
+            raise MissingPart(why, hint=hint) from error
     credentials = settings.git_credentials if settings.git_credentials.given else None
     remote = GitRemote(settings.repo, settings.cache_dir / "mirror", credentials=credentials, use_git_config=True)
     if settings.state_dir is None:

@@ -9,7 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from gitfleet.errors import BadInput
+from gitfleet.errors import (
+    BadInput,
+    DiskFull,
+    Forbidden,
+    MissingPart,
+    NoRepository,
+    RefusedForNow,
+    RemoteRefuses,
+    RemoteUnreachable,
+)
 from gitfleet.loop.results import ReconcileResult
 from gitfleet.model.failures import Failure, Failures, Subject
 
@@ -18,6 +27,18 @@ LONGEST_RECONCILE: Final = 900.0
 a slow link, and rounds of calls to clusters of a minute each."""
 LONGEST_DELAY: Final = 60.0
 """Seconds that the next reconcile may be late."""
+
+
+_REASONS: Final = (
+    (DiskFull, "a disk of this machine is full"),
+    (RefusedForNow, "the git remote cannot do what it is asked now"),
+    (RemoteUnreachable, "the git remote does not answer as it should"),
+    (NoRepository, "the git remote has no such repository"),
+    (Forbidden, "the git remote refuses the credentials, or what they may do"),
+    (RemoteRefuses, "the git remote refuses what it is sent"),
+    (MissingPart, "a program, a file or a folder is missing, or cannot be used"),
+)
+"""What /readyz says of errors, the first that fits: no names and nothing that a server said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +78,7 @@ class Pulse:
         failed = isinstance(result, Failure)
         if not isinstance(result, Failure):
             self.last = result
-        trouble = "the last reconcile failed" if failed and not _is_input(result) else ""
+        trouble = _trouble(result.cause) if isinstance(result, Failure) else ""
         self.beat = Beat(due=now + pause, has_worked=self.beat.has_worked or not failed, trouble=trouble)
         over, failures = Pass(result=result, seconds=now - began), Failures()
         for listener in self.listeners:
@@ -74,8 +95,12 @@ def outcome_of(result: ReconcileResult | Failure) -> str:
     return "changed" if result.changed or result.outcomes else "unchanged"
 
 
-def _is_input(result: ReconcileResult | Failure) -> bool:
-    return isinstance(result, Failure) and isinstance(result.cause, BadInput)
+def _trouble(cause: Exception | None) -> str:
+    """Why a reconcile failed, "" where a file is at fault."""
+    if isinstance(cause, BadInput) and not isinstance(cause, NoRepository):
+        return ""
+    why = next((reason for kind, reason in _REASONS if isinstance(cause, kind)), "")
+    return f"the last reconcile failed: {why}" if why else "the last reconcile failed"
 
 
 def why_dead(beat: Beat, now: float) -> str:

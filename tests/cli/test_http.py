@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import secrets
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import GIT, Shell, commit, with_usual_signals
+from tests.realparts.bad_servers import small_disk
 
 WAIT_SECONDS = 120
 
@@ -103,6 +105,32 @@ def test_probes_metrics_and_the_end(running: Running) -> None:
     messages = [line["message"] for line in running.lines()]
     assert messages[1].endswith("is reconciling; Ctrl-C or SIGTERM ends it")
     assert messages[-1] == "interrupted"
+
+
+def test_a_full_disk_of_the_cache_is_waited_for(moving: Path, tmp_path: Path) -> None:
+    """A process that starts with a full disk, and one whose disk gets full, go on by themselves."""
+    config = (moving / "gitfleet.yaml").read_text()
+    commit(moving, {"gitfleet.yaml": config.replace("interval: 30s", "interval: 1s")})
+    full = "the last reconcile failed: a disk of this machine is full"
+    with small_disk(tmp_path / "disk") as disk:
+        if disk is None:
+            pytest.skip("no disk can be mounted here")
+        disk.fill()
+        running = begin(moving, tmp_path / "log", "--cache-dir", str(disk.path / "cache"))
+        try:
+            running.until("/readyz", full)
+            assert running.ask("/healthz") == (200, "ok\n")
+            disk.make_room()
+            running.until("/readyz", "ok")
+            disk.fill()
+            commit(moving, {"ballast.txt": secrets.token_hex(1 << 19)})
+            running.until("/readyz", full)
+            disk.make_room()
+            running.until("/readyz", "ok")
+        finally:
+            running.process.kill()
+            running.process.wait()
+    assert any("is full: " in line["message"] and "trying again in" in line["message"] for line in running.lines())
 
 
 def test_a_remote_that_goes_away_and_comes_back(running: Running, moving: Path) -> None:

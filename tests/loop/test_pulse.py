@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from gitfleet.errors import BadInput, RemoteUnreachable
+from gitfleet.errors import BadInput, DiskFull, Forbidden, NoRepository, RefusedForNow, RemoteUnreachable
 from gitfleet.loop.counting import count_events, count_reconciles
 from gitfleet.loop.endpoints import metrics_page, probes, routes
 from gitfleet.loop.pulse import LONGEST_DELAY, LONGEST_RECONCILE, Beat, Pass, Pulse, why_dead, why_unready
@@ -20,6 +20,11 @@ from tests.loop.test_runner import CHANGED, LOST, SETTLED, Loop
 
 DOWN = Failure(subject=Subject("reconcile", ""), error="down", cause=RemoteUnreachable("down"))
 BAD = Failure(subject=Subject("reconcile", ""), error="bad", cause=BadInput("bad"))
+SAYS_DOWN = "the last reconcile failed: the git remote does not answer as it should"
+
+
+def failing(cause: Exception) -> Failure:
+    return Failure(subject=Subject("reconcile", ""), error="it failed", cause=cause)
 
 
 @pytest.mark.parametrize(
@@ -43,13 +48,24 @@ def test_alive(beat: Beat, dead: str) -> None:
     ("results", "unready"),
     [
         ([], "no reconcile has succeeded yet"),
-        ([DOWN], "the last reconcile failed"),
+        ([DOWN], SAYS_DOWN),
         ([SETTLED], ""),
-        ([SETTLED, DOWN], "the last reconcile failed"),
+        ([SETTLED, DOWN], SAYS_DOWN),
         ([SETTLED, DOWN, SETTLED], ""),
         ([SETTLED, BAD], ""),
         ([BAD], "no reconcile has succeeded yet"),
         ([LOST], ""),
+        ([SETTLED, failing(DiskFull("/secret/place"))], "the last reconcile failed: a disk of this machine is full"),
+        (
+            [SETTLED, failing(RefusedForNow("x"))],
+            "the last reconcile failed: the git remote cannot do what it is asked now",
+        ),
+        ([SETTLED, failing(NoRepository("x"))], "the last reconcile failed: the git remote has no such repository"),
+        (
+            [SETTLED, failing(Forbidden("x"))],
+            "the last reconcile failed: the git remote refuses the credentials, or what they may do",
+        ),
+        ([SETTLED, failing(KeyError("x"))], "the last reconcile failed"),
     ],
 )
 def test_ready(results: list[ReconcileResult | Failure], unready: str) -> None:

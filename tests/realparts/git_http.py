@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import ssl
 import subprocess
 import threading
 import time
@@ -35,7 +36,8 @@ class GitHttpServer:
 
     A context manager. Speaks the smart protocol (versions 0 to 2) for fetch and push, with
     partial clone and fetches of single objects allowed, as the large hosts do. With ``user``
-    and ``password`` every request needs both, as basic authentication.
+    and ``password`` every request needs both, as basic authentication. With a ``certificate`` (its
+    file and that of its key) it speaks https.
 
     These may be changed while it serves: ``latency`` (seconds before each request is looked
     at) and ``before_receive_pack`` (called with the repository's path after a push arrived
@@ -43,8 +45,16 @@ class GitHttpServer:
     in order, as ``"GET /name.git/info/refs?service=git-upload-pack"``.
     """
 
-    def __init__(self, root: Path, *, user: str | None = None, password: str | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        user: str | None = None,
+        password: str | None = None,
+        certificate: tuple[Path, Path] | None = None,
+    ) -> None:
         self.root = root
+        self._certificate = certificate
         self.credentials = None if user is None else (user, password or "")
         self.latency = 0.0
         self.before_receive_pack: Callable[[Path], None] | None = None
@@ -58,6 +68,13 @@ class GitHttpServer:
     def __enter__(self) -> GitHttpServer:
         self.root.mkdir(parents=True, exist_ok=True)
         self._server = GitCgiServer(self, [self._git, "http-backend"], self._environment)
+        if self._certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*self._certificate)
+            # The handshake belongs to the thread of the connection: one that fails must not end the server.
+            self._server.socket = context.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
         threading.Thread(target=self._server.serve_forever, args=(0.05,), name="git-http", daemon=True).start()
         return self
 
@@ -83,7 +100,8 @@ class GitHttpServer:
         login = ""
         if with_credentials and self.credentials is not None:
             login = ":".join(self.credentials) + "@"
-        return f"http://{login}127.0.0.1:{self._server.server_port}/{name}.git"
+        scheme = "http" if self._certificate is None else "https"
+        return f"{scheme}://{login}127.0.0.1:{self._server.server_port}/{name}.git"
 
     def fail_next(self, count: int, status: int = 503, *, match: str = "") -> None:
         """Answer the next ``count`` requests that contain ``match`` with ``status``.

@@ -11,15 +11,15 @@ from pathlib import Path
 
 from gitfleet.adapters.git.address import parse_address
 from gitfleet.adapters.git.credentials import Mask
-from gitfleet.adapters.git.errors import error_of, is_about_the_remote, quote_of
+from gitfleet.adapters.git.errors import error_of, is_about_the_remote, is_out_of_room, out_of_room, quote_of
 from gitfleet.adapters.git.examining import commit_with
 from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.git.mirror import BRANCHES, Mirror, branch_ref, remove_tree
+from gitfleet.adapters.git.refs import HEADS, format_of, heads_of, refspecs
 from gitfleet.adapters.git.runner import LOCAL_SECONDS, OUTPUT_BYTES, GitResult, GitRunner
 from gitfleet.errors import BadInput, GitfleetError, RemoteUnreachable, UnreadableCommit
 from gitfleet.settings import GitCredentials
 
-_HEADS = "refs/heads/"
 _DAMAGED = "is damaged; it is fetched again."
 _OTHER_FORMAT = re.compile(r"(?i)mismatched algorithms|unknown object format|object format mismatch|'s hash algorithm")
 _DAMAGE = re.compile(r"corrupt|inflate|is far too short|bad config|unable to read|is empty|does not match index")
@@ -29,7 +29,6 @@ _ABSENT = re.compile(
 """What git says of an object that is not there, perhaps because it never was; a damaged one gives other errors."""
 _UNSOUND_OBJECT = re.compile(r"object ([0-9a-f]{40,64}): ")
 _STALE_LOCK = re.compile(r"\.lock': File exists")
-_SHA1_DIGITS = 40
 _NO_SUCH_REF = re.compile(r"couldn't find remote ref", re.I)
 _FETCH = (
     "fetch", "--quiet", "--no-tags", "--force", "--update-shallow", "--no-write-fetch-head", "--no-auto-gc",
@@ -101,7 +100,7 @@ class Connection:
         if not result.ok:
             raise error_of(result, self.shown, self.mask, doing="Reading the branches of")
         self._seen = self.mirror.identity()
-        self._heads = _heads(result.output, separator=b"\t", prefix=_HEADS)
+        self._heads = heads_of(result.output, separator=b"\t", prefix=HEADS)
         return self._heads
 
     def known_heads(self) -> Mapping[str, str]:
@@ -114,7 +113,7 @@ class Connection:
         if not result.ok:
             self.recover(result, "the branches of the mirror")
             result = self.local("for-each-ref", "--format=%(objectname) %(refname)", BRANCHES)
-        refs = _heads(result.output, separator=b" ", prefix="")
+        refs = heads_of(result.output, separator=b" ", prefix="")
         found = {name: refs.get(branch_ref(name)) for name in names}
         return {name: oid for name, oid in found.items() if oid is not None}
 
@@ -128,9 +127,9 @@ class Connection:
         with self.mirror.hold() as hold:
             if self.mirror.is_damaged():
                 self._fetch_again(names)
-            result = self._fetch(_refspecs(names), hold=hold)
+            result = self._fetch(refspecs(names), hold=hold)
             if not result.ok and self._repair(result, names):
-                result = self._fetch(_refspecs(names), hold=hold)
+                result = self._fetch(refspecs(names), hold=hold)
             self._seen = self.mirror.identity()
             return names if result.ok else self._bring_apart(names, result, hold=hold)
 
@@ -169,7 +168,7 @@ class Connection:
     def push(self, commit: str, *, branch: str, expected: str | None, hold: int, follow: bool = False) -> GitResult:
         """Push a commit ("": none, so that the branch goes) to a branch if the remote's branch still is `expected`
         (None: is not there); `follow` as LocalRepository.service has it."""
-        ref = _HEADS + branch
+        ref = HEADS + branch
         return self._git.run(
             "push", "--porcelain", "--no-verify", "--no-signed", "--no-recurse-submodules", "--no-follow-tags",
             f"--force-with-lease={ref}:{expected or ''}", *self._service("receive-pack", follow),
@@ -183,6 +182,8 @@ class Connection:
 
     def unreadable(self, result: GitResult, what: str) -> GitfleetError:
         """Why a reading of the mirror failed: the mirror's fault (RemoteUnreachable), or a bad question (BadInput)."""
+        if is_out_of_room(result):
+            return out_of_room(self.mirror.folder, quote_of(self.mask(result.errors)))
         if result.too_large:
             reason = "it gives more than gitfleet takes in"
             return UnreadableCommit(f"Reading {what} gives more than gitfleet takes in.", reason=reason, lasting=True)
@@ -257,10 +258,10 @@ class Connection:
         wanted = sorted({name for name in names if name in heads} | {*self.mirror.kept_branches(heads)})
         _log.warning("git mirror is damaged and fetched again", extra={"mirror": str(self.mirror.folder)})
         with self.mirror.hold() as hold:
-            fresh = self.mirror.make_fresh(object_format=_format_of(heads))
+            fresh = self.mirror.make_fresh(object_format=format_of(heads))
             git = self._runner(fresh)
             try:
-                result = self._fetch(_refspecs(wanted), hold=hold, git=git)
+                result = self._fetch(refspecs(wanted), hold=hold, git=git)
                 if not result.ok:
                     self._bring_apart(wanted, result, hold=hold, git=git)
             except GitfleetError:
@@ -286,13 +287,13 @@ class Connection:
 
     def _bring_alone(self, name: str, *, hold: int, git: GitRunner | None) -> UnreadableCommit | None:
         """Fetch one branch, without its history where that is refused; why its head cannot be had, if so."""
-        result = self._fetch(_refspecs([name]), hold=hold, git=git)
+        result = self._fetch(refspecs([name]), hold=hold, git=git)
         if result.ok:
             return None
         error = self._fetch_error(result)
         if not isinstance(error, UnreadableCommit):
             raise error
-        if self._fetch(_refspecs([name]), hold=hold, git=git, how=(*_FETCH, "--depth=1")).ok:
+        if self._fetch(refspecs([name]), hold=hold, git=git, how=(*_FETCH, "--depth=1")).ok:
             _log.warning("a branch is read without its history", extra={"branch": name, "reason": str(error)})
             return None
         self.mirror.remove_leftovers()
@@ -308,6 +309,8 @@ class Connection:
             limit = f"{limit_bytes >> 20} MiB"
             message, hint = f"Fetching {self.shown} brings more than {limit}.", "Use a repository of its own."
             return UnreadableCommit(message, reason=f"it brings more than {limit}", lasting=True, hint=hint)
+        if is_out_of_room(result):
+            self._remove_leftovers()
         return error_of(result, self.shown, self.mask, doing="Fetching")
 
     def _with_commit(self, error: UnreadableCommit, result: GitResult, name: str) -> UnreadableCommit:
@@ -331,10 +334,10 @@ class Connection:
         """Some branches in a repository of their own, where nothing was checked and of which nothing is kept; None when
         the remote cannot give them."""
         with self.mirror.hold() as hold:
-            scratch = self.mirror.make_fresh(object_format=_format_of(self.known_heads()), name="examined.git")
+            scratch = self.mirror.make_fresh(object_format=format_of(self.known_heads()), name="examined.git")
             try:
                 git = self._runner(scratch)
-                yield git if self._fetch(_refspecs(names), hold=hold, git=git, how=_UNCHECKED_FETCH).ok else None
+                yield git if self._fetch(refspecs(names), hold=hold, git=git, how=_UNCHECKED_FETCH).ok else None
             finally:
                 remove_tree(scratch)
 
@@ -347,7 +350,7 @@ class Connection:
 
     def _repair(self, result: GitResult, names: Iterable[str] | None = None) -> bool:
         """Repair the mirror if a failure was its own fault; whether to try again. Without `names` it is left empty."""
-        if is_about_the_remote(result):
+        if is_about_the_remote(result) or is_out_of_room(result):
             return False
         with self.mirror.hold() as hold:
             if _OTHER_FORMAT.search(result.errors):
@@ -366,6 +369,8 @@ class Connection:
     def repair_after(self, result: GitResult, branch: str, base: str | None) -> None:
         """After a writing into the mirror failed: bring what it may have lacked, fetch a damaged mirror again."""
         self.mirror.remove_leftovers()
+        if is_out_of_room(result):
+            raise out_of_room(self.mirror.folder, quote_of(self.mask(result.errors)))
         if not self._is_intact():
             self.mirror.note_damage(quote_of(self.mask(result.errors)))
         heads = self.remote_heads()
@@ -378,22 +383,3 @@ class Connection:
 
     def _object_format(self, hold: int) -> str:
         return self._git.run("rev-parse", "--show-object-format", hold=hold).output.decode().strip() or "sha1"
-
-
-def _refspecs(names: Iterable[str]) -> list[str]:
-    return [f"+{_HEADS}{name}:{branch_ref(name)}" for name in names]
-
-
-def _format_of(heads: Mapping[str, str]) -> str:
-    return "sha256" if any(len(oid) > _SHA1_DIGITS for oid in heads.values()) else "sha1"
-
-
-def _heads(output: bytes, *, separator: bytes, prefix: str) -> dict[str, str]:
-    """Ids by ref without its prefix. Only a line feed ends a line: a name may hold other line ends of Unicode."""
-    heads = {}
-    for line in output.split(b"\n"):
-        oid, _, name = line.partition(separator)
-        ref = name.decode(errors="surrogateescape")
-        if ref.startswith(prefix) and ref:
-            heads[ref.removeprefix(prefix)] = oid.decode("ascii", errors="replace")
-    return heads

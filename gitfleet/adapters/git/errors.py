@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Callable
 
 from gitfleet.adapters.git.runner import GitResult
-from gitfleet.errors import BadInput, Forbidden, GitfleetError, RemoteUnreachable, UnreadableCommit
+from gitfleet.errors import (
+    BadInput,
+    DiskFull,
+    Forbidden,
+    GitfleetError,
+    NoRepository,
+    RefusedForNow,
+    RemoteRefuses,
+    RemoteUnreachable,
+    UnreadableCommit,
+)
 
 _LONGEST_QUOTE = 240
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""What the system says where a disk or a quota is full."""
 _REFUSED = re.compile(
     r"Authentication failed|could not read (?:Username|Password)|terminal prompts disabled|Permission denied|"
     r"returned error: 40[13]|HTTP (?:Basic|401|403)|Invalid username or (?:password|token)|access denied|"
@@ -33,7 +46,14 @@ _FAR = re.compile(
     r"RPC failed|Failed to connect|unable to connect|Empty reply|No route|Network is unreachable|"
     r"transfer closed|Operation too slow|HTTP/2 stream"
 )
-_NOISE = re.compile(r"^(?:hint|warning|remote: *$|Please make sure|and the repository exists)")
+_NOISE = re.compile(
+    r"^(?:hint|warning|remote: *$|Please make sure|and the repository exists|error: failed to push some)"
+)
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_NO_ROOM = re.compile(r"No space left on device|Out of diskspace|[Qq]uota exceeded")
+_TOO_LARGE = re.compile(r"returned error: 413|HTTP 413")
+_NEXT_TIME = "The next reconcile tries again."
+_NO_ROOM_HINT = "Make room, or name another folder with --cache-dir; the next reconcile goes on by itself."
 
 
 def error_of(result: GitResult, shown: str, mask: Callable[[str], str], *, doing: str) -> GitfleetError:
@@ -41,9 +61,15 @@ def error_of(result: GitResult, shown: str, mask: Callable[[str], str], *, doing
     text = mask(result.errors)
     reported = quote_of(text)
     if result.timed_out:
-        return RemoteUnreachable(
-            f"{doing} {shown} took too long and was stopped.", hint="The next reconcile tries again."
-        )
+        return RemoteUnreachable(f"{doing} {shown} took too long and was stopped.", hint=_NEXT_TIME)
+    if is_out_of_room(result):
+        return DiskFull(f"{doing} {shown} found no room on the cache's disk: {reported}", hint=_NO_ROOM_HINT)
+    if is_out_of_room(result, of_remote=True):
+        hint = "Whoever runs the server makes room there; the next reconcile tries again."
+        return RefusedForNow(f"{doing} {shown} found the remote's disk full: {reported}", hint=hint)
+    if _TOO_LARGE.search(text):
+        hint = "Let the server, or the proxy before it, accept larger requests (nginx: client_max_body_size)."
+        return RemoteRefuses(f"{doing} {shown} was refused as too large: {reported}", hint=hint)
     if _NOT_ALLOWED.search(text):
         return BadInput(f"{doing} {shown} would use a protocol that is not allowed: {reported}")
     if _REFUSED_OBJECT.search(text):
@@ -58,15 +84,15 @@ def error_of(result: GitResult, shown: str, mask: Callable[[str], str], *, doing
         return UnreadableCommit(message, reason=reason, lasting=False, hint=hint)
     if _NOT_FOUND.search(text):
         hint = "Check the address; hosts also say so when the credentials may not see the repository."
-        return BadInput(f"{doing} {shown} found no git repository there: {reported}", hint=hint)
+        return NoRepository(f"{doing} {shown} found no git repository there: {reported}", hint=hint)
     if _REFUSED.search(text):
         return Forbidden(f"{doing} {shown} was refused: {reported}", hint="Check the credentials and what they may do.")
     if _MOVED.search(text):
         return BadInput(f"{doing} {shown} was sent elsewhere: {reported}", hint="Write the repository's new address.")
     if _CERTIFICATE.search(text):
-        hint = "If the host is signed by your own authority, give its certificate (ca_file)."
+        hint = "If the host is signed by your own authority, give its certificate (GITFLEET_GIT_CA_FILE)."
         return RemoteUnreachable(f"{doing} {shown} found no trusted certificate: {reported}", hint=hint)
-    return RemoteUnreachable(f"{doing} {shown} did not work: {reported}", hint="The next reconcile tries again.")
+    return RemoteUnreachable(f"{doing} {shown} did not work: {reported}", hint=_NEXT_TIME)
 
 
 def is_about_the_remote(result: GitResult) -> bool:
@@ -75,8 +101,24 @@ def is_about_the_remote(result: GitResult) -> bool:
     return result.timed_out or any(pattern.search(result.errors) for pattern in patterns)
 
 
+def is_out_of_room(result: GitResult, *, of_remote: bool = False) -> bool:
+    """Whether a disk was full: this machine's, or that of the remote."""
+    lines = [line for line in result.errors.splitlines() if _NO_ROOM.search(line)]
+    return (
+        any(line.startswith("remote:") for line in lines)
+        if of_remote
+        else any(not line.startswith("remote:") for line in lines)
+    )
+
+
+def out_of_room(where: object, why: str) -> DiskFull:
+    """The error of a write that found no room."""
+    return DiskFull(f"The disk of the git mirror in {where} is full: {why.rstrip('.')}.", hint=_NO_ROOM_HINT)
+
+
 def quote_of(text: str) -> str:
-    """The lines of git's output that name the error, on one line, cut short."""
+    """The lines of git's output that name the error, on one line, cut short, without control characters."""
+    text = _ESCAPES.sub("", text)
     lines = [line.strip() for line in text.splitlines() if line.strip() and not _NOISE.match(line.strip())]
     relevant = [line for line in lines if line.startswith(("fatal:", "error:", "remote:", "ERROR", "ssh:"))] or lines
     printable = "".join(sign if sign.isprintable() else " " for sign in "; ".join(relevant[:3]))

@@ -19,9 +19,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from gitfleet.adapters.git.errors import NO_ROOM, is_out_of_room, out_of_room, quote_of
 from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.git.runner import GitRunner
-from gitfleet.errors import BadInput, MissingPart, RetryLater
+from gitfleet.errors import BadInput, DiskFull, GitfleetError, MissingPart, RetryLater
 
 BRANCHES = "refs/gitfleet/branches/"
 """Where the mirror keeps the remote's branches."""
@@ -64,7 +65,8 @@ class Mirror:
         self._lock_seconds = lock_seconds
         self._descriptor = -1
         self._cleared = False
-        self._prepare_folder()
+        with suppress(DiskFull):  # whoever uses it first tries again
+            self._prepare_folder()
         self._lock = FileLock(
             self.folder / "lock", timeout=lock_seconds, thread_local=False, on_acquired=self._note_descriptor
         )
@@ -74,8 +76,9 @@ class Mirror:
         """Hold the lock with a sound repository in place; gives the lock's descriptor for `GitRunner.run(hold=)`.
 
         A git that we started keeps the lock when we are killed, so whoever gets it next is alone with the mirror.
-        RetryLater when others hold it for longer than `lock_seconds`.
+        RetryLater when others hold it for longer than `lock_seconds`, DiskFull when there is no room for it.
         """
+        self._prepare_folder()
         try:
             self._lock.acquire(poll_interval=_POLL_SECONDS)
         except Timeout as error:
@@ -145,6 +148,8 @@ class Mirror:
                 return fresh
         except OSError as error:
             raise self._unusable(error) from error
+        if is_out_of_room(result):
+            raise out_of_room(self.folder, quote_of(result.errors))
         raise MissingPart(f"git could not make a mirror in {self.folder}.", hint="Is the folder writable, is it full?")
 
     def replace_with(self, fresh: Path) -> None:
@@ -244,7 +249,9 @@ class Mirror:
         except OSError as error:
             raise self._unusable(error) from error
 
-    def _unusable(self, error: OSError) -> MissingPart:
+    def _unusable(self, error: OSError) -> GitfleetError:
+        if error.errno in NO_ROOM:
+            return out_of_room(self.folder, error.strerror or "no room")
         return MissingPart(
             f"The folder {self.folder} for the git mirror cannot be used: {error.strerror}.",
             hint="Give a folder that this process may write to, with free space on its disk.",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from gitfleet.simulation.memory_repo import MemoryRepo
 from tests.adapters.git.hubs import Hub, bare, clone_with_work_tree, git, two_on
+from tests.realparts.bad_servers import SmallDisk, small_disk
 from tests.realparts.git_http import GitHttpServer
 
 KINDS = ["memory", "bare", "file-url", "work-tree", pytest.param("http", marks=pytest.mark.real)]
@@ -37,3 +39,12 @@ def file_hub(tmp_path: Path) -> Hub:
     hub = two_on(str(path), tmp_path, path)
     assert git(path, "for-each-ref") == ""
     return hub
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    """A disk of its own that is soon full."""
+    with small_disk(tmp_path / "disk") as found:
+        if found is None:
+            pytest.skip("no disk can be mounted here")
+        yield found
