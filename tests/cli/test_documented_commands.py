@@ -154,7 +154,8 @@ def test_every_option_that_is_named_exists(page: Path) -> None:
     for name in COMMANDS:
         command = app.get_command(app.make_context("gitfleet", [], resilient_parsing=True), name)
         assert command is not None
-        known.update(option for parameter in command.params for option in parameter.opts)
+        for one in (command, *getattr(command, "commands", {}).values()):
+            known.update(option for parameter in one.params for option in parameter.opts)
     text = _FENCE.sub("", page.read_text(encoding="utf-8"))
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", " ".join(re.findall(r"`[^`\n]*`", text))))
     assert named <= known

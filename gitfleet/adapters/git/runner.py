@@ -52,9 +52,11 @@ class GitResult:
 
 
 class GitRunner:
-    """One GitPython command object in one folder with one environment; for one thread."""
+    """One GitPython command object in one folder with one environment; for one thread. `memory_bytes` bounds each
+    process, where the system can (Linux)."""
 
-    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, environment: Mapping[str, str], *, memory_bytes: int | None = None) -> None:
+        self._memory_bytes = memory_bytes
         self._environment = dict(environment)
         self._git = _open(folder)
 
@@ -88,9 +90,11 @@ class GitRunner:
             pass_fds=() if hold is None else (hold,),
         )
         process = cast("subprocess.Popen[bytes]", started.proc)
-        if file_bytes is not None and hasattr(resource, "prlimit"):
-            with suppress(OSError):
-                resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
+        if hasattr(resource, "prlimit"):
+            for what, most in ((resource.RLIMIT_FSIZE, file_bytes), (resource.RLIMIT_AS, self._memory_bytes)):
+                if most is not None:
+                    with suppress(OSError):
+                        resource.prlimit(process.pid, what, (most, most))
         return _communicate(process, stdin, seconds, output_bytes)
 
 

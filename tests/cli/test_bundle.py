@@ -1,0 +1,419 @@
+"""`gitfleet bundle`: both ways between a hub's remote and a site's repository, and every file that is refused."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import GIT, Ended, Shell, git
+from tests.realparts.git_http import GitHttpServer
+
+DELIVER, MEMBER = "gitfleet/deliver/eu-1", "gitfleet/member/eu-1"
+TO_MEMBER, TO_HUB = ("--cluster", "eu-1", "--to", "member"), ("--cluster", "eu-1", "--to", "hub")
+FROM_HUB, FROM_MEMBER = ("--cluster", "eu-1", "--from", "hub"), ("--cluster", "eu-1", "--from", "member")
+REPORT = {"report.yaml": b"answers: x\n", "objects/web.json": b"{}\n"}
+
+
+def bare(path: Path, object_format: str = "sha1") -> Path:
+    """A new empty bare repository."""
+    path.mkdir(parents=True, exist_ok=True)
+    git(path, "init", "--quiet", "--bare", "--initial-branch=main", "--template=", f"--object-format={object_format}")
+    return path
+
+
+def put(
+    repo: Path,
+    branch: str,
+    files: Mapping[str, bytes],
+    *,
+    at: int = 1_800_000_000,
+    parent: str | None = None,
+    mode: str = "100644",
+) -> str:
+    """Set a branch of a bare repository to a commit of these files, whatever it was."""
+    lines = [f"commit refs/heads/{branch}\ncommitter g <g@h> {at} +0000\ndata 1\nx\n".encode()]
+    lines += [f"from {parent}\n".encode()] if parent else []
+    for path, content in files.items():
+        lines.append(f"M {mode} inline {path}\ndata {len(content)}\n".encode() + content + b"\n")
+    stream = b"feature done\nreset refs/heads/" + branch.encode() + b"\n\n" + b"".join(lines) + b"done\n"
+    environment = {**os.environ, **GIT}
+    words = ["git", "fast-import", "--quiet", "--force"]
+    subprocess.run(words, cwd=repo, env=environment, input=stream, check=True, capture_output=True)
+    return head(repo, branch) or ""
+
+
+def head(repo: Path, branch: str) -> str | None:
+    """Where a branch of a repository is; None where there is none."""
+    refs = dict(
+        line.split()[::-1] for line in git(repo, "for-each-ref", "--format=%(objectname) %(refname)").splitlines()
+    )
+    return refs.get(f"refs/heads/{branch}")
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Path:
+    """The hub's remote with two deliveries to eu-1 and one to eu-2."""
+    path = bare(tmp_path / "hub.git")
+    put(path, "main", {"secret.yaml": b"of the hub\n"})
+    put(path, "gitfleet/deliver/eu-2", {"delivery.yaml": b"two\n"})
+    first = put(path, DELIVER, {"delivery.yaml": b"1\n"})
+    put(path, DELIVER, {"delivery.yaml": b"2\n", "manifests/web.yaml": b"kind: ConfigMap\n"}, parent=first)
+    return path
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """Where the site's repository is to be."""
+    return tmp_path / "site" / "fleet.git"
+
+
+def delivered(gitfleet: Shell, hub: Path | str, file: Path) -> Path:
+    """The file with what the hub delivers."""
+    assert gitfleet("bundle", "export", hub, file, *TO_MEMBER).code == 0
+    return file
+
+
+def refused(ended: Ended, sentence: str) -> None:
+    """It ended with a known error, in one sentence that says this."""
+    assert (ended.code, ended.out) == (1, ""), ended.err
+    assert ended.err.startswith("error: ") and sentence in ended.err.splitlines()[0], ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_both_ways(gitfleet: Shell, hub: Path, site: Path, tmp_path: Path) -> None:
+    file = delivered(gitfleet, hub, tmp_path / "to-eu-1")
+    ended = gitfleet("bundle", "import", site, file, *FROM_HUB, "--create")
+
+    made, now = ended.err.splitlines()
+    assert (ended.code, ended.out) == (0, "")
+    assert made == f"made the bare repository {site}"
+    assert now == f"{DELIVER} of {site} is now at {(head(hub, DELIVER) or '')[:10]}"
+    # One branch, with its history, and nothing else that the hub has.
+    refs = git(site, "for-each-ref", "--format=%(objectname) %(refname)").splitlines()
+    assert refs == [f"{head(hub, DELIVER)} refs/heads/{DELIVER}"]
+    assert git(site, "rev-list", "--count", DELIVER) == "2\n"
+    secret = git(hub, "rev-parse", "main:secret.yaml").strip()
+    assert secret not in git(site, "cat-file", "--batch-all-objects", "--batch-check")
+    assert file.stat().st_mode & 0o777 == 0o600 and site.stat().st_mode & 0o777 == 0o700
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["hub.git", "site", "to-eu-1"]
+
+    put(site, MEMBER, REPORT)
+    back = tmp_path / "from-eu-1"
+    assert gitfleet("bundle", "export", site, back, *TO_HUB).code == 0
+    assert gitfleet("bundle", "import", hub, back, *FROM_MEMBER).code == 0
+    assert head(hub, MEMBER) == head(site, MEMBER)
+    assert sorted(git(hub, "ls-tree", "-r", "--name-only", MEMBER).split()) == sorted(REPORT)
+    assert git(site, "fsck", "--strict") == git(hub, "fsck", "--strict") == ""
+
+
+def test_what_is_there_already_is_no_error(gitfleet: Shell, hub: Path, site: Path, tmp_path: Path) -> None:
+    file = delivered(gitfleet, hub, tmp_path / "file")
+    first, second = (gitfleet("bundle", "import", site, file, *FROM_HUB, "--create") for _ in range(2))
+
+    assert (first.code, second.code) == (0, 0)
+    assert second.err == f"{DELIVER} of {site} was already at {(head(hub, DELIVER) or '')[:10]}\n"
+
+
+def test_later_deliveries_go_on_and_older_ones_are_refused(
+    gitfleet: Shell, hub: Path, site: Path, tmp_path: Path
+) -> None:
+    old = delivered(gitfleet, hub, tmp_path / "old")
+    assert gitfleet("bundle", "import", site, old, *FROM_HUB, "--create").code == 0
+    newest = put(hub, DELIVER, {"delivery.yaml": b"3\n"}, parent=head(hub, DELIVER))
+    new = delivered(gitfleet, hub, tmp_path / "new")
+    assert gitfleet("bundle", "import", site, new, *FROM_HUB).code == 0
+    assert head(site, DELIVER) == newest
+
+    refused(gitfleet("bundle", "import", site, old, *FROM_HUB), f"{old} is older than what {site} has")
+    put(hub, DELIVER, {"delivery.yaml": b"other\n"}, at=1_900_000_000)
+    other = delivered(gitfleet, hub, tmp_path / "other")
+    refused(gitfleet("bundle", "import", site, other, *FROM_HUB), "does not go on from what")
+    assert head(site, DELIVER) == newest
+
+
+@pytest.mark.parametrize(("later", "taken"), [(1, True), (0, False), (-1, False)])
+def test_only_a_newer_report_is_taken(
+    gitfleet: Shell, hub: Path, site: Path, tmp_path: Path, later: int, taken: bool
+) -> None:
+    there = put(hub, MEMBER, REPORT)
+    put(bare(site), MEMBER, {**REPORT, "objects/new.json": b"[]\n"}, at=1_800_000_000 + later)
+    file = tmp_path / "file"
+    assert gitfleet("bundle", "export", site, file, *TO_HUB).code == 0
+    ended = gitfleet("bundle", "import", hub, file, *FROM_MEMBER)
+
+    if taken:
+        assert ended.code == 0
+        assert head(hub, MEMBER) == head(site, MEMBER)
+    else:
+        refused(ended, f"{file} is not newer than the report that {hub} has")
+        assert head(hub, MEMBER) == there
+
+
+def _flipped(content: bytes) -> bytes:
+    return content[:-30] + bytes([content[-30] ^ 1]) + content[-29:]
+
+
+TAMPERED: Mapping[str, tuple[Callable[[bytes], bytes], str]] = {
+    "empty": (lambda content: b"", "is no git bundle"),
+    "text": (lambda content: b"apiVersion: v1\n", "is no git bundle"),
+    "flipped byte of the pack": (_flipped, "is damaged"),
+    "flipped byte of the commit": (lambda content: _one_digit(content), "does not hold the commit"),
+    "cut off": (lambda content: content[:-40], "is damaged"),
+    "cut off in the head": (lambda content: content[:30], "is cut off"),
+    "bytes after the end": (lambda content: content + b"more", "is damaged"),
+    "a second ref": (lambda content: _with_line(content, b"%s refs/heads/main\n"), "holds 2 refs"),
+    "no ref": (lambda content: content.split(b"\n")[0] + b"\n\n" + _pack(content), "holds 0 refs"),
+    "a prerequisite": (lambda content: _with_line(content, b"-%s x\n"), "is incomplete"),
+    "a filter": (lambda content: content.replace(b"v2", b"v3").replace(b"\n", b"\n@filter=blob:none\n", 1), "filtered"),
+    "an endless head": (lambda content: content.replace(b"\n", b"\n" + b"x" * 20_000, 1), "is cut off"),
+    "a name with a line end": (lambda content: content.replace(b"/eu-1", b"/eu-1\r"), "holds the branch"),
+    "a name of git's own": (lambda content: content.replace(b"refs/heads/" + DELIVER.encode(), b"HEAD"), "holds the"),
+}
+
+
+def _with_line(content: bytes, line: bytes) -> bytes:
+    first, rest = content.split(b"\n", 1)
+    return first + b"\n" + line.replace(b"%s", rest[:40]) + rest
+
+
+def _pack(content: bytes) -> bytes:
+    return content[content.index(b"\n\n") + 2 :]
+
+
+def _one_digit(content: bytes) -> bytes:
+    place = content.index(b"\n") + 1
+    return content[:place] + (b"0" if content[place : place + 1] != b"0" else b"1") + content[place + 1 :]
+
+
+@pytest.mark.parametrize("kind", TAMPERED)
+def test_a_file_that_was_changed_is_refused_and_moves_nothing(
+    gitfleet: Shell, hub: Path, tmp_path: Path, kind: str
+) -> None:
+    change, sentence = TAMPERED[kind]
+    file, site = delivered(gitfleet, hub, tmp_path / "file"), bare(tmp_path / "site.git")
+    file.write_bytes(change(file.read_bytes()))
+    kept = tmp_path / "cache"
+
+    refused(gitfleet("bundle", "import", site, file, *FROM_HUB, "--cache-dir", kept), sentence)
+    assert git(site, "for-each-ref") == ""
+    # What was refused is nowhere, in no mirror either.
+    assert git(kept / "mirror" / "mirror.git", "count-objects", "-v").splitlines()[:3:2] == ["count: 0", "in-pack: 0"]
+    assert not (kept / "mirror" / "bundle.git").exists()
+
+
+def test_a_file_of_another_cluster_or_the_other_way_is_refused(gitfleet: Shell, hub: Path, tmp_path: Path) -> None:
+    site, deliver, report = bare(tmp_path / "site.git"), tmp_path / "deliver", tmp_path / "report"
+    put(hub, MEMBER, REPORT)
+    delivered(gitfleet, hub, deliver)
+    assert gitfleet("bundle", "export", hub, report, *TO_HUB).code == 0
+    of_two = ("--cluster", "eu-2", "--from", "hub")
+
+    refused(gitfleet("bundle", "import", site, deliver, *of_two), f"holds the branch '{DELIVER}' and not gitfleet/del")
+    refused(gitfleet("bundle", "import", site, deliver, *FROM_MEMBER), f"holds the branch '{DELIVER}' and not {MEMBER}")
+    refused(gitfleet("bundle", "import", site, report, *FROM_HUB), f"holds the branch '{MEMBER}' and not {DELIVER}")
+    assert git(site, "for-each-ref") == ""
+
+
+@pytest.mark.parametrize(
+    ("files", "how", "sentence"),
+    [
+        ({"report.yaml": b"", "run.sh": b""}, {}, "'run.sh' is no file of one"),
+        ({"report.yaml": b"", "objects/a/b.json": b""}, {}, "'objects/a/b.json' is no file of one"),
+        ({"report.yaml": b"/etc/passwd"}, {"mode": "120000"}, "'report.yaml' is no file of one"),
+        ({"report.yaml": b""}, {"parent": "refs/heads/main^0"}, "has parents"),
+    ],
+)
+def test_what_is_no_report_is_refused(
+    gitfleet: Shell, hub: Path, site: Path, tmp_path: Path, files: Mapping[str, bytes], how: Mapping[str, Any],
+    sentence: str,
+) -> None:  # fmt: skip
+    put(bare(site), "main", {"x": b"y"})
+    put(site, MEMBER, files, **how)
+    file = tmp_path / "file"
+    assert gitfleet("bundle", "export", site, file, *TO_HUB).code == 0
+
+    refused(gitfleet("bundle", "import", hub, file, *FROM_MEMBER), sentence)
+    assert head(hub, MEMBER) is None
+
+
+def test_a_link_in_a_delivery_is_a_blob_and_what_fsck_refuses_is_refused(
+    gitfleet: Shell, hub: Path, site: Path, tmp_path: Path
+) -> None:
+    put(hub, DELIVER, {"manifests/a.yaml": b"/etc/passwd"}, mode="120000")
+    file = delivered(gitfleet, hub, tmp_path / "link")
+    assert gitfleet("bundle", "import", site, file, *FROM_HUB, "--create").code == 0
+    assert git(site, "cat-file", "-p", f"{DELIVER}:manifests/a.yaml") == "/etc/passwd"
+
+    blob = git(hub, "rev-parse", f"{DELIVER}:manifests/a.yaml").strip()
+    tree = _made(hub, "mktree", f"100644 blob {blob}\tconfig\n")
+    tree = _made(hub, "mktree", f"040000 tree {tree}\t.git\n")
+    parent = head(hub, DELIVER) or ""
+    git(hub, "update-ref", f"refs/heads/{DELIVER}", git(hub, "commit-tree", "-p", parent, "-m", "x", tree).strip())
+    evil = tmp_path / "evil"
+    git(hub, "bundle", "create", "--quiet", str(evil), DELIVER)
+    refused(gitfleet("bundle", "import", site, evil, *FROM_HUB), "hasDotgit")
+    assert head(site, DELIVER) == parent
+
+
+def _made(repo: Path, command: str, text: str) -> str:
+    done = subprocess.run(["git", command], cwd=repo, input=text, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_sizes_are_limited_on_both_sides(
+    gitfleet: Shell, hub: Path, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(hub, DELIVER, {"delivery.yaml": os.urandom(3 << 20)})
+    file = tmp_path / "file"
+    refused(gitfleet("bundle", "export", hub, file, *TO_MEMBER, "--max-size", "2"), "makes a bundle of over")
+    assert not file.exists()
+    delivered(gitfleet, hub, file)
+    refused(
+        gitfleet("bundle", "import", site, file, *FROM_HUB, "--create", "--max-size", "2"),
+        f"{file} is larger than 2 MiB",
+    )
+    assert not site.exists()
+    sparse = tmp_path / "sparse"
+    with sparse.open("wb") as opened:
+        opened.truncate(100 << 30)
+    refused(gitfleet("bundle", "import", site, sparse, *FROM_HUB), f"{sparse} is larger than 64 MiB")
+    # A small file that unfolds to a large one.
+    monkeypatch.setattr("gitfleet.adapters.git.bundles._LARGEST_OBJECT_BYTES", 1 << 20)
+    put(hub, DELIVER, {"delivery.yaml": bytes(2 << 20)})
+    refused(gitfleet("bundle", "import", bare(site), delivered(gitfleet, hub, file), *FROM_HUB), "object of over 1 MiB")
+
+
+def test_a_file_that_cannot_be_read_or_written(gitfleet: Shell, hub: Path, site: Path, tmp_path: Path) -> None:
+    nowhere = tmp_path / "absent" / "file"
+    refused(gitfleet("bundle", "export", hub, nowhere, *TO_MEMBER), f"{nowhere} cannot be written: No such file")
+    refused(gitfleet("bundle", "export", hub, tmp_path, *TO_MEMBER), f"{tmp_path} cannot be written")
+    refused(gitfleet("bundle", "import", hub, nowhere, *FROM_HUB), f"{nowhere} cannot be read: No such file")
+    refused(gitfleet("bundle", "import", site, nowhere, *FROM_HUB), "cannot be read")
+    file = delivered(gitfleet, hub, tmp_path / "file")
+    refused(gitfleet("bundle", "import", site, file, *FROM_HUB), "There is no git repository")
+    refused(
+        gitfleet("bundle", "export", hub, file, "--cluster", "eu-3", "--to", "member"), "has no branch gitfleet/del"
+    )
+    refused(gitfleet("bundle", "export", hub, file, "--cluster", "../x", "--to", "hub"), "cannot be the name of a clu")
+    assert gitfleet("bundle", "import", "https://example.com/x", file, *FROM_HUB, "--create").code == 64
+    assert gitfleet("bundle", "import", hub, file, "--cluster", "eu-1").code == 64
+
+
+def test_an_export_replaces_the_file_as_a_whole(gitfleet: Shell, hub: Path, tmp_path: Path) -> None:
+    file, link = tmp_path / "file", tmp_path / "link"
+    file.write_text("before")
+    link.symlink_to(file)
+    delivered(gitfleet, hub, link)
+
+    assert file.read_text() == "before" and not link.is_symlink()
+    assert git(hub, "bundle", "list-heads", str(link)) == f"{head(hub, DELIVER)} refs/heads/{DELIVER}\n"
+
+
+def test_a_pipe_carries_a_bundle(hub: Path, site: Path) -> None:
+    """As over ssh to a machine between: nothing but the bundle is on stdout."""
+    tool = f"{sys.executable} -m gitfleet bundle"
+    line = f"{tool} export {hub} - {' '.join(TO_MEMBER)} | {tool} import {site} - {' '.join(FROM_HUB)} --create"
+    subprocess.run(["bash", "-euo", "pipefail", "-c", line], check=True, capture_output=True)
+
+    assert head(site, DELIVER) == head(hub, DELIVER)
+
+
+def test_an_interrupted_pipe_moves_nothing(
+    gitfleet: Shell, hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site, content = bare(tmp_path / "site.git"), delivered(gitfleet, hub, tmp_path / "file").read_bytes()
+    for length in (0, 10, 60, len(content) // 2, len(content) - 1):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content[:length])))
+        refused(gitfleet("bundle", "import", site, "-", *FROM_HUB), "stdin")
+        assert git(site, "for-each-ref") == ""
+
+
+def test_sha_256(gitfleet: Shell, site: Path, tmp_path: Path) -> None:
+    hub = bare(tmp_path / "hub256.git", "sha256")
+    put(hub, DELIVER, {"delivery.yaml": b"1\n"})
+    file = delivered(gitfleet, hub, tmp_path / "file")
+
+    assert gitfleet("bundle", "import", site, file, *FROM_HUB, "--create").code == 0
+    assert head(site, DELIVER) == head(hub, DELIVER)
+    other = bare(tmp_path / "other.git")
+    put(other, "main", {"x": b"y"})
+    refused(gitfleet("bundle", "import", other, file, *FROM_HUB), "has ids of sha256, and")
+
+
+def test_branches_of_other_names(gitfleet: Shell, hub: Path, site: Path, tmp_path: Path) -> None:
+    named = ("--deliveries", "agents/to/", "--members", "agents/from/")
+    put(hub, "agents/to/eu-1", {"delivery.yaml": b"1\n"})
+    file = tmp_path / "file"
+    assert gitfleet("bundle", "export", hub, file, *TO_MEMBER, *named).code == 0
+    assert gitfleet("bundle", "import", site, file, *FROM_HUB, "--create", *named).code == 0
+    assert head(site, "agents/to/eu-1") == head(hub, "agents/to/eu-1")
+    same = ("--deliveries", "x/", "--members", "x/")
+    refused(gitfleet("bundle", "import", site, file, *FROM_HUB, *same), "begin alike")
+
+
+@pytest.mark.real
+def test_over_http(gitfleet: Shell, hub: Path, git_http: GitHttpServer, tmp_path: Path) -> None:
+    far = git_http.create("fleet")
+    git(hub, "push", "--quiet", "--mirror", str(far))
+    url, site, file = git_http.url("fleet"), tmp_path / "site.git", tmp_path / "file"
+    delivered(gitfleet, url, file)
+    assert gitfleet("bundle", "import", site, file, *FROM_HUB, "--create").code == 0
+    put(site, MEMBER, REPORT)
+    assert gitfleet("bundle", "export", site, file, *TO_HUB).code == 0
+    assert gitfleet("bundle", "import", url, file, *FROM_MEMBER).code == 0
+    assert head(far, MEMBER) == head(site, MEMBER)
+
+    git_http.fail_next(9)
+    refused(gitfleet("bundle", "import", url, file, *FROM_MEMBER), "did not work")
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("theirs", [b"a newer report\n", None])
+def test_who_loses_a_race_judges_again(
+    gitfleet: Shell, git_http: GitHttpServer, tmp_path: Path, theirs: bytes | None
+) -> None:
+    far, site, file = git_http.create("fleet"), bare(tmp_path / "site.git"), tmp_path / "file"
+    put(far, MEMBER, REPORT)
+    ours = put(site, MEMBER, {"report.yaml": b"ours\n"}, at=1_800_000_010)
+    assert gitfleet("bundle", "export", site, file, *TO_HUB).code == 0
+
+    def first(_: Path) -> None:
+        git_http.before_receive_pack = None
+        put(far, MEMBER, {"report.yaml": theirs or b"ours\n"}, at=1_800_000_020 if theirs else 1_800_000_010)
+
+    git_http.before_receive_pack = first
+    ended = gitfleet("bundle", "import", git_http.url("fleet"), file, *FROM_MEMBER)
+    if theirs is None:
+        assert (ended.code, head(far, MEMBER)) == (0, ours)
+        assert "was already at" in ended.err
+    else:
+        refused(ended, "is not newer than the report")
+        assert git(far, "show", f"{MEMBER}:report.yaml") == "a newer report\n"
+
+
+def test_two_imports_at_once(hub: Path, site: Path, tmp_path: Path, gitfleet: Shell) -> None:
+    file = delivered(gitfleet, hub, tmp_path / "file")
+    words = [sys.executable, "-m", "gitfleet", "bundle", "import", str(site), str(file), *FROM_HUB, "--create"]
+    ended: list[int] = []
+    threads = [
+        threading.Thread(
+            target=lambda: ended.append(subprocess.run(words, check=False, capture_output=True).returncode)
+        )
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert ended == [0, 0]
+    assert head(site, DELIVER) == head(hub, DELIVER)
+    assert [path.name for path in site.parent.iterdir()] == [site.name]
