@@ -77,6 +77,15 @@ class ForgeUnavailable(RetryLater):
         self.after = after
 
 
+class DestinationUnavailable(RetryLater):
+    """A destination of notifications could not be reached, or takes nothing for now; `after` is how many seconds it
+    asks to wait."""
+
+    def __init__(self, message: str, *, after: float | None = None) -> None:
+        super().__init__(message)
+        self.after = after
+
+
 class Stopped(RetryLater):
     """The process was stopped before all clusters had answered; another one does what is left to do."""
 

@@ -182,7 +182,7 @@ def shown_on_forge(workspace: Workspace, settings: Settings) -> Iterator[None]:
 
 def open_forge(chosen: ForgeSettings, token: str) -> Forge:
     """The forge that was chosen, for a token; its client library is loaded now."""
-    known: dict[str, ForgeFactory] = {**forges.BUILT_IN, **_loaded_from("gitfleet.forges")}
+    known: dict[str, ForgeFactory] = {**forges.BUILT_IN, **loaded_from("gitfleet.forges")}
     make = known.get(chosen.name)
     if make is None:
         raise BadInput(f"there is no forge {chosen.name}; known are {', '.join(sorted(known))}")
@@ -215,7 +215,7 @@ def _bytes_of(path: Path) -> bytes:
 def scheduler_plugins() -> Mapping[str, schedule.PluginFactory]:
     """The scheduler plug-ins that are installed, by entry-point name; one that cannot be loaded is left out and
     logged. Those of third parties have a time limit."""
-    found: dict[str, schedule.PluginFactory] = _loaded_from("gitfleet.scheduler_plugins")
+    found: dict[str, schedule.PluginFactory] = loaded_from("gitfleet.scheduler_plugins")
     ours = schedule.BUILT_IN
     return {name: make if make is ours.get(name) else guarded(make) for name, make in found.items()}
 
@@ -223,10 +223,11 @@ def scheduler_plugins() -> Mapping[str, schedule.PluginFactory]:
 def property_providers() -> Mapping[str, PropertyProviderFactory]:
     """The property providers that are installed, by entry-point name; one that cannot be loaded is left out and
     logged. The built-in one is there even where gitfleet runs without having been installed."""
-    return {"core": CoreProvider, **_loaded_from("gitfleet.property_providers")}
+    return {"core": CoreProvider, **loaded_from("gitfleet.property_providers")}
 
 
-def _loaded_from(group: str) -> dict[str, Any]:
+def loaded_from(group: str) -> dict[str, Any]:
+    """What packages register in a group of entry points; one that cannot be loaded is left out and logged."""
     found: dict[str, Any] = {}
     for entry in entry_points(group=group):
         try:

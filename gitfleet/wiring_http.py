@@ -15,6 +15,7 @@ from gitfleet.errors import BadInput
 from gitfleet.loop.counting import count_events, count_reconciles, gauges_of
 from gitfleet.loop.driver import Listener
 from gitfleet.loop.endpoints import metrics_page, probes, routes
+from gitfleet.loop.notifying import Notifications
 from gitfleet.loop.webhook_signatures import MOST_SECRET_BYTES, secrets_in
 from gitfleet.loop.webhooks import Hints, Receiver
 from gitfleet.loop.workspace import Workspace
@@ -25,11 +26,15 @@ log = logging.getLogger(__name__)
 
 
 @contextmanager
-def served(workspace: Workspace, http: HttpSettings, then: Listener) -> Iterator[Listener]:
-    """While this lasts, the loop of the workspace answers at an address; the listener that is to get its events.
-    BadInput where the address cannot be had."""
+def served(
+    workspace: Workspace, http: HttpSettings, then: Listener, notifications: Notifications | None = None
+) -> Iterator[Listener]:
+    """While this lasts, the loop of the workspace answers at an address, and notifications are counted; the listener
+    that is to get its events. BadInput where the address cannot be had."""
     pulse, clock = workspace.pulse, workspace.clock
     metrics = PrometheusMetrics(__version__, partial(gauges_of, pulse))
+    if notifications is not None:
+        notifications.metrics = metrics
     pulse.listeners.append(count_reconciles(metrics, clock))
     reads = {**probes(pulse, workspace.wake, clock), "/metrics": metrics_page(metrics.page)}
     hints = Hints(trigger=workspace.wake.trigger, clock=clock)

@@ -46,6 +46,9 @@ class PrometheusMetrics:
         self._deliveries = Counter(
             "gitfleet_webhook_requests", "Requests to webhooks", ["provider", "outcome"], registry=registry
         )
+        self._notifications = Counter(
+            "gitfleet_notifications", "Attempts to notify", ["type", "outcome"], registry=registry
+        )
 
     def reconciled(self, outcome: str, seconds: float, at: float | None) -> None:
         """See the port."""
@@ -65,6 +68,10 @@ class PrometheusMetrics:
     def delivered(self, provider: str, outcome: str) -> None:
         """See the port."""
         self._deliveries.labels(provider, outcome).inc()
+
+    def notified(self, type_: str, outcome: str) -> None:
+        """See the port."""
+        self._notifications.labels(type_, outcome).inc()
 
     def page(self, accepts: str) -> tuple[bytes, str]:
         """The text of a scrape and its content type, in the format that the client accepts; the ordinary one for an

@@ -11,6 +11,7 @@ from annotated_types import Interval
 from gitfleet.api.annotations import Accept, At, Break, Default, Form, OneOf, Only, names_taken
 from gitfleet.api.freezes import FreezeWindow
 from gitfleet.api.layout import document, layout_of
+from gitfleet.api.notifications import Notification
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey, Origin
 from gitfleet.api.placing_policy import PlacingPolicy
 from gitfleet.api.values import (
@@ -225,7 +226,7 @@ class FleetConfig:
     freezeWindows: times in which nothing starts to move
     healthChecks: when objects of a kind are available
     ignoreDifferences: fields of live objects that are left alone
-    notifications: whom to tell; no effect yet
+    notifications: whom a continuous run tells what happened
     stateHistory.maxCommits: how long the history of the state branch may grow; no effect yet
     propertyProviders: what collects properties of clusters, beside the built-in provider
     """
@@ -250,7 +251,7 @@ class FleetConfig:
     freeze_windows: tuple[FreezeWindow, ...] = ()
     health_checks: tuple[HealthCheck, ...] = ()
     ignore_differences: tuple[IgnoreDifferences, ...] = ()
-    notifications: tuple[JsonObject, ...] = ()
+    notifications: tuple[Notification, ...] = ()
     state_history_max_commits: Annotated[_Count, At("spec", "stateHistory", "maxCommits")] = 10000
     """How long the history of the state branch may grow."""
     body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
@@ -263,8 +264,9 @@ class FleetConfig:
         return {GroupKind(check.group, check.kind): check for check in self.health_checks}
 
     def breaks(self) -> Iterator[Break]:
-        """Freeze windows and branches have names of their own, and a kind has one health check."""
+        """Freeze windows, destinations and branches have names of their own, and a kind has one health check."""
         yield from names_taken((window.name for window in self.freeze_windows), "freezeWindows", "window")
+        yield from names_taken((one.name for one in self.notifications), "notifications", "destination")
         if self.rendered_enabled and (prefix := self.branches.among_others()) is not None:
             sentence = f'is among the branches "{prefix}...", which gitfleet makes and removes; name another one'
             yield ("spec", "branches", "rendered"), sentence
@@ -286,5 +288,5 @@ class FleetConfig:
                 yield places[name], f"has no effect in this version of gitfleet{pushes}; do not rely on it"
 
 
-_NOT_ACTED_ON: Final = frozenset({"notifications", "stateHistory"})
+_NOT_ACTED_ON: Final = frozenset({"stateHistory"})
 """Settings that are read, and that this version does nothing with."""

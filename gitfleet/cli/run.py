@@ -13,11 +13,13 @@ import click
 
 from gitfleet import __version__
 from gitfleet.cli import options
-from gitfleet.cli.logs import LoggedEvents, log_format, logging_as
+from gitfleet.cli.logs import LoggedEvents, logging_as
 from gitfleet.cli.messages import say, warn_some
 from gitfleet.cli.progress import progress_for
 from gitfleet.cli.signals import Ending, ending_gently
 from gitfleet.cli.streams import outlive_stdout
+from gitfleet.cli.watched import Watched, listened
+from gitfleet.cli.watched import watched as watched_options
 from gitfleet.errors import BadInput
 from gitfleet.model.events import Event, EventType
 from gitfleet.settings import Settings
@@ -62,9 +64,9 @@ log = logging.getLogger(__name__)
     options.cache_dir,
     options.listen,
 )
-@log_format
+@watched_options
 @options.output("text", "jsonl", "json")
-def run(once: bool, until_settled: bool, timeout: float, settings: Settings, log_format: str, output: str) -> int:
+def run(once: bool, until_settled: bool, timeout: float, settings: Settings, watched: Watched, output: str) -> int:
     """Reconcile: read the repo, schedule, roll out, apply, and write status back to the state branch.
 
     Without --once or --until-settled it runs until SIGTERM or Ctrl-C. A local REPO's own git
@@ -79,11 +81,12 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, log
         )
     if settings.forge is not None and settings.state_dir is not None:
         raise click.UsageError("--forge shows commits, and with --state-dir there are none")
-    if not continuous and (settings.http is not None or log_format != "plain"):
-        raise click.UsageError("--listen and --log-format go with a continuous run, not with --once or --until-settled")
+    if not continuous and (settings.http is not None or not watched.is_default):
+        which = "--listen, --notify and --log-format go"
+        raise click.UsageError(f"{which} with a continuous run, not with --once or --until-settled")
     outlive_stdout()
     if continuous:
-        return _continuous(settings, log_format, output)
+        return _continuous(settings, watched, output)
     result: ReconcileResult | None = None
     with (
         _opened(settings) as (workspace, ending),
@@ -123,21 +126,18 @@ def _show(shown: Sequence[Listener], event: Event) -> None:
         show(event)
 
 
-def _continuous(settings: Settings, log_format: str, output: str) -> int:
+def _continuous(settings: Settings, watched: Watched, output: str) -> int:
     """Reconcile until a signal ends it; the exit code. In a format with times, the log has the events, too."""
-    secrets = (settings.git_credentials.password, settings.forge.token if settings.forge else None)
-    with logging_as(log_format, filter(None, secrets)) as lines:
+    known = (settings.git_credentials.password, settings.forge.token if settings.forge else None)
+    secrets, log_format = tuple(filter(None, known)), watched.log_format
+    with logging_as(log_format, secrets) as lines:
         with ExitStack() as stack:
             shown: list[Listener] = [] if log_format == "plain" else [LoggedEvents(lines).on_event]
             workspace, ending = stack.enter_context(_opened(settings))
             workspace.pulse.listeners.append(lines.note_commit)
             if log_format == "plain" or output != "text":
                 shown.append(stack.enter_context(progress_for(output, live=True)).on_event)
-            listen: Listener = partial(_show, shown)
-            if settings.http is not None:
-                from gitfleet.wiring_http import served
-
-                listen = stack.enter_context(served(workspace, settings.http, listen))
+            listen = stack.enter_context(listened(workspace, settings, watched, secrets, partial(_show, shown)))
             log.info("gitfleet %s is reconciling; Ctrl-C or SIGTERM ends it", __version__)
             workspace.runner(listen).until_stopped()
         if ending.number:

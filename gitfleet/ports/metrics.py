@@ -19,3 +19,6 @@ class Metrics(Protocol):
 
     def delivered(self, provider: str, outcome: str) -> None:
         """A request to a webhook was answered."""
+
+    def notified(self, type_: str, outcome: str) -> None:
+        """A message to a destination of such a type was delivered, failed and comes again, or was dropped."""

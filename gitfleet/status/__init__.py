@@ -6,6 +6,7 @@
     with_failures, with_unsettled, faults_of                what could not be decided or settled says so
     with_holds, with_kept                                   a placement with held removals, or that is kept, says so
     with_condition                                          one condition beside those of the rollout
+    occurrence_of(event) -> Occurrence | None                           what people are told of it by notifications
     commit_message(events, failures) -> (subject, body)                 the same as sentences
     with_past_times(state, now, memo, failures)             no time of the state lies in the future
     cluster_progress, observed_snapshot, unmet_count, has_overrides      what a placement's conditions are made of
@@ -38,6 +39,7 @@ from gitfleet.status.notices import (
     standing_notices,
     waiting_eviction,
 )
+from gitfleet.status.occurrences import occurrence_of
 from gitfleet.status.past_times import TimesMemo, with_past_times
 from gitfleet.status.records import scheduled_condition, with_condition, with_conditions, with_schedule
 from gitfleet.status.vocabulary import SCHEDULED, steps_of
@@ -60,6 +62,7 @@ __all__ = [
     "notices_of",
     "object_reference",
     "observed_snapshot",
+    "occurrence_of",
     "one_line",
     "placement_conditions",
     "released_cluster",

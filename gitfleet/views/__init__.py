@@ -12,6 +12,7 @@ hold_document(hold), hold_sentence, ...         what is held back, why, and the 
 approval_requests(state)                        what waits for a person's approval, as requests
 forge_view(state), pull_calls, status_calls, closed_by_a_person   what a forge is to show, and how it comes there
 fleet_gauges(state)                             what `/metrics` shows of a state
+notification_message(Occasion, occurrences)     what is sent to the destinations of notifications
 explanation(...), no_placement, recorded_plan(record, Recorded)   what `explain` prints
 last_run_failures(runs, records)                why the last runs of placements failed
 """
@@ -51,6 +52,7 @@ from gitfleet.views.html import html_document, html_page
 from gitfleet.views.kinds import in_scope, kinds, objects_of, table_of
 from gitfleet.views.markdown import code_span, fenced, markdown_table, shortened, table_lines
 from gitfleet.views.metrics import FleetGauge, fleet_gauges
+from gitfleet.views.notifications import Occasion, notification_message
 from gitfleet.views.plan_document import PlannedReconcile, has_changes, plan_document
 from gitfleet.views.plan_moves import moves_sentence
 from gitfleet.views.plan_runs import run_sentences
@@ -64,6 +66,7 @@ from gitfleet.views.tables import Table, age
 __all__ = [
     "ClusterSides",
     "FleetGauge",
+    "Occasion",
     "PlannedReconcile",
     "Recorded",
     "Table",
@@ -101,6 +104,7 @@ __all__ = [
     "markdown_table",
     "moves_sentence",
     "no_placement",
+    "notification_message",
     "object_lines",
     "objects_of",
     "pending_request",

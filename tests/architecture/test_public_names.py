@@ -19,7 +19,12 @@ LISTED = {
 
 def test_the_page_lists_what_the_public_modules_export() -> None:
     assert {module: set(importlib.import_module(module).__all__) for module in LISTED} == LISTED
-    assert set(LISTED) == {"gitfleet.ports.scheduling", "gitfleet.ports.properties", "gitfleet.ports.forges"}
+    assert set(LISTED) == {
+        "gitfleet.ports.scheduling",
+        "gitfleet.ports.properties",
+        "gitfleet.ports.forges",
+        "gitfleet.ports.notifiers",
+    }
 
 
 def test_every_exported_name_exists() -> None:

@@ -1,0 +1,110 @@
+"""Messages as e-mail, by one mail server, with a limit on the whole time."""
+
+from __future__ import annotations
+
+import smtplib
+import socket
+import ssl
+import threading
+from contextlib import suppress
+from email import policy
+from email.message import EmailMessage
+from email.utils import format_datetime
+from typing import Any, Final
+
+from gitfleet.adapters.notify.addresses import checked
+from gitfleet.adapters.notify.files import MailFile, settings_in
+from gitfleet.errors import BadInput, DestinationUnavailable
+from gitfleet.model.notifications import NotificationMessage
+from gitfleet.ports.notifiers import NotifierAccess
+
+ANSWER_SECONDS: Final = 20.0
+WHOLE_SECONDS: Final = 60.0
+
+
+class Mail:
+    """See ports.notifiers.Notifier. Plain text; what it says comes with lines alone, so that it can add no header."""
+
+    def __init__(self, access: NotifierAccess) -> None:
+        self._file = settings_in(access, MailFile)
+
+    def send(self, message: NotificationMessage) -> None:
+        """See the port."""
+        file, mail = self._file, mail_of(self._file, message)
+        try:
+            with _connected(file) as server:
+                ending = threading.Timer(WHOLE_SECONDS, _break_off, (server,))
+                ending.daemon = True
+                ending.start()
+                try:
+                    _log_in(server, file)
+                    server.send_message(mail, file.sender, list(file.to))
+                finally:
+                    ending.cancel()
+        except smtplib.SMTPRecipientsRefused as error:
+            _refused(file, max(code for code, _ in error.recipients.values()), error)
+        except smtplib.SMTPResponseException as error:
+            _refused(file, error.smtp_code, error)
+        except smtplib.SMTPNotSupportedError:
+            raise BadInput(f"{file.host} has no TLS or no login, which its file asks for") from None
+        except ssl.SSLError:
+            raise DestinationUnavailable(f"{file.host}: its certificate was not accepted") from None
+        except (smtplib.SMTPException, OSError) as error:
+            raise DestinationUnavailable(f"{file.host} does not answer ({type(error).__name__})") from None
+
+
+def mail_of(file: MailFile, message: NotificationMessage) -> EmailMessage:
+    """The message as a mail."""
+    mail = EmailMessage(policy=policy.SMTP)
+    mail["Subject"], mail["From"], mail["To"] = message.subject, file.sender, ", ".join(file.to)
+    mail["Date"], mail["Message-ID"] = format_datetime(message.time), f"<{message.id}@gitfleet>"
+    mail["Auto-Submitted"] = "auto-generated"
+    mail.set_content("".join(f"{line}\n" for line in message.lines))
+    return mail
+
+
+def _connected(file: MailFile) -> smtplib.SMTP:
+    context = ssl.create_default_context(cadata=file.ca)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if file.tls == "implicit":
+        return _CheckedTls(file.host, file.port, timeout=ANSWER_SECONDS, context=context)
+    server = _Checked(file.host, file.port, timeout=ANSWER_SECONDS)
+    if file.tls == "starttls":
+        try:
+            server.starttls(context=context)
+        except BaseException:
+            server.close()
+            raise
+    return server
+
+
+class _Checked(smtplib.SMTP):
+    """A connection whose other end is looked at before anything is sent."""
+
+    def _get_socket(self, host: str, port: int, timeout: Any) -> socket.socket:
+        return checked(super()._get_socket(host, port, timeout))  # type: ignore[misc]  # typeshed leaves it out
+
+
+class _CheckedTls(smtplib.SMTP_SSL):
+    def _get_socket(self, host: str, port: int, timeout: Any) -> socket.socket:
+        plain = checked(socket.create_connection((host, port), timeout))
+        return self.context.wrap_socket(plain, server_hostname=host)
+
+
+def _log_in(server: smtplib.SMTP, file: MailFile) -> None:
+    if file.username is not None and file.password is not None:
+        server.login(file.username, file.password)
+
+
+def _break_off(server: smtplib.SMTP) -> None:
+    """End a connection that takes too long, whatever it waits for."""
+    if server.sock is not None:
+        with suppress(OSError):
+            server.sock.shutdown(socket.SHUT_RDWR)
+
+
+def _refused(file: MailFile, code: int, error: Exception) -> None:
+    """What a mail server answered: 5xx is for good, anything else may pass."""
+    if 500 <= code < 600:
+        raise BadInput(f"{file.host} refuses it with {code}") from None
+    raise DestinationUnavailable(f"{file.host} answers {code}") from None

@@ -1,0 +1,158 @@
+"""Tells the destinations of `spec.notifications` what a continuous run does (docs/notifications.md, record 0032).
+
+What happens in a pass is collected and handed over when the pass has ended: so a hundred errors are one message. It
+follows from what this process pushed to the state branch, and is kept in memory until a destination has taken it: what
+a process that is killed had not delivered yet is told by nobody.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from gitfleet import status
+from gitfleet.api.fleet import FleetConfig
+from gitfleet.api.notifications import Notification, NotificationEvent
+from gitfleet.errors import GitfleetError
+from gitfleet.formats.masking import without_secrets
+from gitfleet.loop.deliveries import Delivery, DeliveryThread
+from gitfleet.loop.driver import Listener
+from gitfleet.loop.pulse import Pass
+from gitfleet.loop.results import ReconcileResult
+from gitfleet.model.events import Event
+from gitfleet.model.failures import Failure, Subject, attempt
+from gitfleet.model.notifications import Occurrence
+from gitfleet.model.state import FleetState
+from gitfleet.ports.clock import Clock
+from gitfleet.ports.metrics import Metrics
+from gitfleet.ports.notifiers import Notifier
+from gitfleet.views import Occasion
+
+log = logging.getLogger(__name__)
+FAILING_AFTER: Final = 3
+"""So many reconciles in a row must fail before people are told."""
+_MOST_COLLECTED: Final = 2000
+Start = Callable[[Delivery], DeliveryThread]
+
+
+@dataclass(slots=True, kw_only=True)
+class Notifications:
+    """Collects what happens and hands it to the destinations that want it.
+
+    `config` is the configuration that was read last; `given` the names of the destinations that the process was given;
+    `connect` makes what sends to one of a type, from what its file holds now. `secrets` never stand in a message.
+    """
+
+    config: Callable[[], FleetConfig]
+    given: frozenset[str]
+    connect: Callable[[str, str], Notifier]
+    clock: Clock
+    secrets: tuple[str, ...] = ()
+    metrics: Metrics | None = None
+    start: Start = DeliveryThread
+    _collected: list[Occurrence] = field(default_factory=list)
+    _failed: int = 0
+    _told_failing: bool = False
+    _last: tuple[str, str, FleetState] = ("", "", FleetState())
+    _checked: tuple[Notification, ...] = ()
+    _threads: dict[tuple[str, str], DeliveryThread] = field(default_factory=dict)
+
+    def listening(self, then: Listener) -> Listener:
+        """A listener that notes events and hands them on."""
+
+        def on_event(event: Event) -> None:
+            self.on_event(event)
+            then(event)
+
+        return on_event
+
+    def on_event(self, event: Event) -> None:
+        """Note what people want to be told of."""
+        found = status.occurrence_of(event)
+        if found is not None:
+            self._collect(found)
+
+    def on_pass(self, over: Pass) -> None:
+        """A reconcile has ended: hand over what happened since the one before."""
+        self._note_result(over.result)
+        self._check()
+        found, self._collected = self._collected, []
+        if not found:
+            return
+        commit, head, state = self._last
+        config = self.config()
+        occasion = Occasion(config.name, self.clock.now(), commit, head)
+        for one in config.notifications:
+            wanted = [each for each in found if one.wants(each.event) and _is_meant(one, each, state)]
+            if wanted and one.name in self.given:
+                self._thread(one).submit(occasion, wanted)
+
+    def finish(self, seconds: float) -> None:
+        """Wait until all is delivered, but no longer than so many seconds; says what is not."""
+        for (name, _), thread in self._threads.items():
+            if not thread.finish(seconds):
+                log.warning("notification %s: the process ends before all is delivered", name)
+
+    def _collect(self, found: Occurrence) -> None:
+        if len(self._collected) < _MOST_COLLECTED:
+            self._collected.append(found._replace(sentence=without_secrets(found.sentence, self.secrets)))
+
+    def _note_result(self, result: ReconcileResult | Failure) -> None:
+        if isinstance(result, Failure):
+            self._failed += 1
+            if self._failed >= FAILING_AFTER and not self._told_failing:
+                self._told_failing = True
+                why = str(result.cause) if isinstance(result.cause, GitfleetError) else result.sentence
+                times = f"reconciling has failed {self._failed} times in a row"
+                self._collect(Occurrence(NotificationEvent.RECONCILE_FAILING, f"{times}: {why}"))
+            return
+        self._last = (result.commit, result.state_head or "", result.state)
+        if self._told_failing:
+            said = f"reconciling again after {self._failed} failures"
+            self._collect(Occurrence(NotificationEvent.RECONCILE_RECOVERED, said))
+        self._failed, self._told_failing = 0, False
+
+    def _check(self) -> None:
+        """Say at once what could not be told later."""
+        configured = self.config().notifications
+        if configured == self._checked:
+            return
+        self._checked = configured
+        for one in configured:
+            if one.name not in self.given:
+                log.warning(
+                    "nobody is told by notification %s: no --notify %s=FILE says where it is", one.name, one.name
+                )
+                continue
+            made = attempt(Subject("notification", one.name), self.connect, one.name, one.type)
+            if isinstance(made, Failure):
+                why = str(made.cause) if isinstance(made.cause, GitfleetError) else made.report
+                log.warning("notification %s: %s", one.name, why)
+
+    def _thread(self, one: Notification) -> DeliveryThread:
+        key = (one.name, one.type)
+        if key not in self._threads:
+            connect = partial(self.connect, one.name, one.type)
+            delivery = Delivery(
+                name=one.name, type=one.type, notifier=connect, clock=self.clock, metrics=lambda: self.metrics
+            )
+            self._threads[key] = self.start(delivery)
+        return self._threads[key]
+
+
+def _is_meant(one: Notification, found: Occurrence, state: FleetState) -> bool:
+    cluster = state.clusters.get(found.cluster) if found.cluster is not None else None
+    labels = cluster.scheduling_labels if cluster is not None else None
+    return one.scope.includes(_placements_of(found, state), labels)
+
+
+def _placements_of(found: Occurrence, state: FleetState) -> frozenset[str]:
+    """The placements that something is about: its own, those of its run and of its hold."""
+    named = {found.placement} if found.placement is not None else set()
+    named |= {str(run.placement) for run in state.runs.values() if found.run == str(run.key)}
+    hold = state.holds.get(found.name) if found.name is not None else None
+    named |= {str(one.placement) for one in hold.removals if one.placement is not None} if hold is not None else set()
+    return frozenset(named)

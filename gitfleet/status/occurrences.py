@@ -1,0 +1,74 @@
+"""Which events people want to be told of, and under which name (`spec.notifications`)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gitfleet.api.conditions import ConditionType, Status
+from gitfleet.api.faults import Severity
+from gitfleet.api.notifications import NotificationEvent
+from gitfleet.api.runs import RunReason
+from gitfleet.model.events import Event, EventType
+from gitfleet.model.notifications import Occurrence
+from gitfleet.status.cluster_states import ClusterState
+from gitfleet.status.commit_messages import sentence
+
+_NAMING: Final = ("hold", "approval", "run", "eviction")
+_ALWAYS: Final = {
+    EventType.APPROVAL_REQUESTED: NotificationEvent.APPROVAL_REQUESTED,
+    EventType.APPROVED: NotificationEvent.ANSWERED,
+    EventType.REJECTED: NotificationEvent.ANSWERED,
+    EventType.EVICTED: NotificationEvent.EVICTED,
+    EventType.EVICTION_REFUSED: NotificationEvent.EVICTED,
+    EventType.FAILED: NotificationEvent.APPLY_FAILED,
+    EventType.FAULTS_CLEARED: NotificationEvent.CORRECTED,
+}
+_OF_CLUSTERS: Final = {
+    ClusterState.UNHEALTHY: NotificationEvent.CLUSTER_UNHEALTHY,
+    ClusterState.NOT_JOINED: NotificationEvent.CLUSTER_UNHEALTHY,
+    ClusterState.HEALTHY: NotificationEvent.CLUSTER_HEALTHY,
+}
+_OF_RUNS: Final = {
+    RunReason.RUN_NOT_INITIALIZED: NotificationEvent.RUN_FAILED,
+    RunReason.RUN_STUCK: NotificationEvent.RUN_FAILED,
+    RunReason.RUN_FAILED: NotificationEvent.RUN_FAILED,
+    RunReason.RUN_ROLLED_BACK: NotificationEvent.RUN_FAILED,
+    RunReason.RUN_SUCCEEDED: NotificationEvent.RUN_SUCCEEDED,
+}
+
+
+def occurrence_of(event: Event) -> Occurrence | None:
+    """What people are told of an event; None where they are told nothing."""
+    kind = _kind_of(event)
+    if kind is None:
+        return None
+    name = next((str(event.fields[field]) for field in _NAMING if field in event.fields), None)
+    run = event.fields.get("run")
+    return Occurrence(kind, _said(kind, event), event.placement, event.cluster, name, run)
+
+
+def _said(kind: NotificationEvent, event: Event) -> str:
+    """In the words of the state branch's commits, but where those leave out what a message must say."""
+    if kind is NotificationEvent.ROLLOUT_COMPLETE:
+        return f"{event.placement} has its newest content on all of its clusters, and is available there"
+    return f"cluster {event.cluster} is {event.fields['state']}" if event.type is EventType.CLUSTER else sentence(event)
+
+
+def _kind_of(event: Event) -> NotificationEvent | None:
+    fields = event.fields
+    match event.type:
+        case EventType.HELD:
+            return NotificationEvent.ANSWERED if fields["rejected"] else NotificationEvent.REMOVAL_HELD
+        case EventType.RELEASED:
+            return NotificationEvent.ANSWERED if "hold" in fields else None
+        case EventType.FAULT:
+            return NotificationEvent.ERROR if fields["severity"] == Severity.ERROR else None
+        case EventType.CLUSTER:
+            return _OF_CLUSTERS.get(ClusterState(fields["state"])) if fields["state"] in list(ClusterState) else None
+        case EventType.RUN:
+            return _OF_RUNS.get(RunReason(fields["reason"])) if fields["reason"] in list(RunReason) else None
+        case EventType.PLACEMENT:
+            whole = (fields.get("condition"), fields.get("status")) == (ConditionType.AVAILABLE, Status.TRUE)
+            return NotificationEvent.ROLLOUT_COMPLETE if whole else None
+        case _:
+            return _ALWAYS.get(event.type)

@@ -1,0 +1,72 @@
+"""Composition root of whom a continuous `run` tells what it does (`--notify`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from gitfleet.adapters import notify
+from gitfleet.errors import BadInput, GitfleetError, MissingPart
+from gitfleet.loop.notifying import Notifications
+from gitfleet.loop.workspace import Workspace
+from gitfleet.model.failures import Failure, Subject, attempt
+from gitfleet.ports.notifiers import Notifier, NotifierAccess, NotifierFactory
+from gitfleet.wiring import loaded_from
+
+_MOST_BYTES: Final = 64 * 1024
+_LAST_SECONDS: Final = 3.0
+"""So long a run that ends waits for each destination."""
+
+
+@contextmanager
+def notified(workspace: Workspace, files: Mapping[str, Path], secrets: Iterable[str]) -> Iterator[Notifications]:
+    """While this lasts, the destinations of the configuration are told what the loop of the workspace does, if `files`
+    says where they are. BadInput for a file that cannot be read."""
+    for file in files.values():
+        _content_of(file)  # what cannot be used ends the process at its start
+    known: dict[str, NotifierFactory] = {**notify.BUILT_IN, **loaded_from("gitfleet.notifiers")}
+    made: dict[tuple[str, str], tuple[bytes, Notifier]] = {}
+    notifications = Notifications(
+        config=lambda: workspace.driver.config,
+        given=frozenset(files),
+        connect=partial(_connected, files, known, made),
+        clock=workspace.clock,
+        secrets=tuple(secrets),
+    )
+    workspace.pulse.listeners.append(notifications.on_pass)
+    yield notifications
+    notifications.finish(_LAST_SECONDS)
+
+
+def _connected(
+    files: Mapping[str, Path],
+    known: Mapping[str, NotifierFactory],
+    made: dict[tuple[str, str], tuple[bytes, Notifier]],
+    name: str,
+    type_: str,
+) -> Notifier:
+    """What sends to a destination, from what its file holds now: whoever replaces it need not restart the process."""
+    factory = known.get(type_)
+    if factory is None:
+        raise MissingPart(f"no notifier {type_} is installed; there are {', '.join(sorted(known))}")
+    content = _content_of(files[name])
+    if (name, type_) not in made or made[name, type_][0] != content:
+        found = attempt(Subject("notifier", type_), factory, NotifierAccess(name=name, content=content))
+        if isinstance(found, Failure):
+            raise found.cause if isinstance(found.cause, GitfleetError) else BadInput(found.sentence)
+        made[name, type_] = (content, found)
+    return made[name, type_][1]
+
+
+def _content_of(file: Path) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise BadInput(f"{file} cannot be read: {error.strerror}") from error
+    if len(content) > _MOST_BYTES:
+        raise BadInput(f"{file} is larger than {_MOST_BYTES // 1024} KiB, which no file of a destination is")
+    return content

@@ -1,0 +1,258 @@
+"""What people are told over whole rollouts: whole messages, by destination (record 0032)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from gitfleet.errors import BadInput, RemoteUnreachable
+from gitfleet.loop.deliveries import Delivery, DeliveryThread
+from gitfleet.loop.notifying import FAILING_AFTER, Notifications
+from gitfleet.loop.pulse import Pass
+from gitfleet.loop.results import ReconcileResult
+from gitfleet.model.failures import Failure, Subject, attempt
+from gitfleet.model.notifications import NotificationMessage
+from gitfleet.ports.notifiers import Notifier
+from gitfleet.views import Occasion
+from tests import builders
+from tests.scenarios.test_holds import answer, only_hold
+from tests.scenarios.world import World
+
+CANARY = "canary-7f3a"
+
+
+@dataclass
+class Box:
+    """Destinations that take everything at once."""
+
+    got: dict[str, list[NotificationMessage]] = field(default_factory=dict)
+
+    def connect(self, name: str, type_: str) -> Notifier:
+        if type_ == "example.broken":
+            raise BadInput(f"the file of destination {name} cannot be used: url is required; add it")
+        return _Into(self.got.setdefault(name, []))
+
+    def said(self, name: str = "all") -> list[list[str]]:
+        return [[f"{one['event']}: {one['message']}" for one in m.document["events"]] for m in self.got.get(name, [])]
+
+
+@dataclass
+class _Into:
+    into: list[NotificationMessage]
+
+    def send(self, message: NotificationMessage) -> None:
+        self.into.append(message)
+
+
+class AtOnce(DeliveryThread):
+    """Delivers in the caller's thread, without pauses."""
+
+    def __init__(self, delivery: Delivery) -> None:
+        super().__init__(delivery)
+        self.delivery = delivery
+        delivery.hurry()
+
+    def submit(self, occasion: Occasion, found: Any) -> None:
+        self.delivery.add(occasion, found)
+        self.delivery.step()
+
+
+@dataclass(slots=True)
+class Told(World):
+    """A world whose passes are told of."""
+
+    box: Box = field(default_factory=Box)
+    notifications: Notifications | None = None
+
+    def begin(self) -> None:
+        """Another process begins."""
+        self.notifications = Notifications(
+            config=lambda: self.driver.config,
+            given=frozenset({"all", "eu", "shop", "runs", "broken"}),
+            connect=self.box.connect,
+            clock=self.clock,
+            secrets=(CANARY,),
+            start=AtOnce,
+        )
+        self.driver = self.start()
+        self.driver.listen = self.notifications.on_event
+
+    def reconcile(self) -> ReconcileResult | None:
+        if self.notifications is None:
+            self.begin()
+        result = attempt(Subject("reconcile", ""), self.driver.reconcile)
+        assert self.notifications is not None
+        self.notifications.on_pass(Pass(result=result, seconds=0.0))
+        return None if isinstance(result, Failure) else result
+
+
+ALL = {"name": "all", "type": "webhook"}
+WEB = builders.deployment("web", "web")
+
+
+def fleet(*destinations: dict[str, Any], **settings: Any) -> list[dict[str, Any]]:
+    return [
+        builders.fleet_config(notifications=list(destinations or (ALL,)), **settings),
+        builders.member_cluster("eu-1", labels={"region": "eu"}),
+        builders.member_cluster("us-1", labels={"region": "us"}),
+        builders.namespace("web"),
+        WEB,
+        builders.placement("web", strategy=builders.rolling_update(unavailablePeriodSeconds=0)),
+    ]
+
+
+def started(*destinations: dict[str, Any], **settings: Any) -> Told:
+    told = Told()
+    told.commit(*fleet(*destinations, **settings))
+    told.settle()
+    return told
+
+
+COMPLETE = "rolloutComplete: web has its newest content on all of its clusters, and is available there"
+JOINED = ["clusterHealthy: cluster eu-1 is healthy", "clusterHealthy: cluster us-1 is healthy"]
+
+
+def test_whole_messages_of_a_fleets_life() -> None:
+    told = started()
+    told.commit(builders.deployment("web", "web", image="web:2"))
+    told.settle()
+    told.write({"placements/x.yaml": f"kind: {CANARY}\n", "placements/y.yaml": "kind: [\n"})
+    told.settle()
+    told.write({"placements/x.yaml": None, "placements/y.yaml": None})
+    told.settle()
+    told.silence("eu-1")
+    told.advance(minutes=10)
+    told.settle()
+    told.fleet.cluster("eu-1").reachable = True
+    told.advance(minutes=10)
+    told.settle()
+    told.commit(builders.eviction("drain", "web", "us-1"))
+    told.settle()
+    evicted_by = (
+        "web: us-1 evicted by drain: Eviction is allowed, no ClusterResourcePlacementDisruptionBudget specified"
+    )
+    unread = "the YAML cannot be read: did not find expected node content; check the indentation, quotes and brackets"
+    assert told.box.said() == [
+        JOINED,
+        [COMPLETE],
+        [COMPLETE],
+        [
+            "error: error at placements/x.yaml:1: apiVersion: is required; add it",
+            f"error: error at placements/y.yaml:1: {unread}",
+        ],
+        ["corrected: no errors and no warnings are left"],
+        ["clusterUnhealthy: cluster eu-1 is unhealthy"],
+        [COMPLETE, JOINED[0]],
+        [f"evicted: {evicted_by}"],
+        [COMPLETE],
+    ]
+    evicted = told.box.got["all"][-2]
+    commit = told.repo.fetch()["main"]
+    assert {**evicted.document, "stateCommit": "", "time": ""} == {
+        "id": evicted.id,
+        "apiVersion": "gitfleet.dev/v1alpha1",
+        "kind": "Notification",
+        "fleet": "fleet",
+        "time": "",
+        "commit": commit,
+        "stateCommit": "",
+        "events": [{
+            "event": "evicted", "placement": "web", "cluster": "us-1", "name": "drain",
+            "message": evicted_by,
+        }],
+        "more": 0,
+    }  # fmt: skip
+    assert evicted.document["stateCommit"] in {one.id for one in told.repo.log("gitfleet/state")}
+    assert len({one.id for one in told.box.got["all"]}) == len(told.box.got["all"])
+
+
+def test_a_removal_that_is_held_and_approved() -> None:
+    told = started({**ALL, "events": ["removalHeld", "answered"]}, massDelete={"minObjects": 1, "maxPercent": 1})
+    told.commit(remove=[WEB])
+    told.settle()
+    told.write(answer(only_hold(told)))
+    told.settle()
+    said = (
+        "waits for approval: resources/web/deployment-web.yaml:1: the commit removes 2 of the 4 objects that the fleet "
+        "has, from 2 clusters (more than 1%): resources/web/deployment-web.yaml was removed"
+    )
+    name = told.box.got["all"][0].document["events"][0]["name"]
+    assert told.box.said() == [[f"removalHeld: {name} {said}"], [f"answered: {name} approved"]]
+
+
+def test_runs_and_approvals_by_scope() -> None:
+    told = Told()
+    told.commit(*fleet(ALL, SHOP, RUNS, EU)[:-1], builders.placement("web", strategy={"type": "External"}))
+    told.settle()
+    stages = (
+        builders.stage("first", match_labels={"region": "eu"}, approval=True),
+        builders.stage("rest", match_labels={"region": "us"}),
+    )
+    told.commit(builders.staged_strategy("all", *stages))
+    told.commit(builders.staged_run("one", placement="web", strategy="all"))
+    told.settle()
+    told.commit(builders.approval("one", "first"))
+    told.settle()
+    run = [
+        ["approvalRequested: run one: stage first waits for approval one-first"],
+        ["answered: run one: stage first approved: Approved"],
+        ["runSucceeded: run one: UpdateRunSucceeded", COMPLETE],
+    ]
+    said = {name: told.box.said(name) for name in ("all", "runs", "eu", "shop")}
+    assert said == {"all": [JOINED, *run], "runs": run, "eu": [JOINED[:1]], "shop": []}
+
+
+SHOP = {"name": "shop", "type": "slack", "scope": {"placements": ["shop*"]}}
+RUNS = {"name": "runs", "type": "slack", "scope": {"placements": ["w*"]}}
+EU = {"name": "eu", "type": "slack", "scope": {"clusters": {"matchLabels": {"region": "eu"}}}}
+
+
+def test_what_was_not_delivered_before_a_kill_is_told_by_nobody() -> None:
+    """Nothing is promised across a kill but that nothing is told twice (record 0032)."""
+    told = started()
+    told.commit(builders.eviction("drain", "web", "us-1"))
+    told.driver.reconcile()  # it is pushed, and the process dies
+    told.begin()
+    told.settle()
+    assert told.box.said() == [JOINED, [COMPLETE], [COMPLETE]]
+
+
+def test_another_process_tells_nothing_again() -> None:
+    told = started()
+    said = told.box.said()
+    told.begin()
+    told.settle()
+    assert told.box.said() == said
+
+
+def test_what_cannot_be_told_is_said_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    unusable = "the file of destination broken cannot be used: url is required; add it"
+    told = started({"name": "nowhere", "type": "slack"}, {"name": "broken", "type": "example.broken"}, ALL)
+    told.commit(builders.deployment("web", "web", image="web:2"))
+    told.settle()
+    assert [one for one in caplog.messages if "notification" in one] == [
+        "nobody is told by notification nowhere: no --notify nowhere=FILE says where it is",
+        f"notification broken: {unusable}",
+        f"notification broken: {unusable}; tried again later, the fleet is reconciled all the same",
+    ]
+    assert len(told.box.said()) == 3
+
+
+def test_reconciles_that_fail() -> None:
+    told = started()
+    told.box.got.clear()
+    notifications, error = told.notifications, RemoteUnreachable(f"https://x.example/{CANARY} does not answer")
+    assert notifications is not None
+    failure = Failure(subject=Subject("reconcile", ""), error="RemoteUnreachable", cause=error)
+    for _ in range(FAILING_AFTER - 1):
+        notifications.on_pass(Pass(result=failure, seconds=1.0))
+    assert told.box.said() == []
+    for _ in range(3):
+        notifications.on_pass(Pass(result=failure, seconds=1.0))
+    told.reconcile()
+    assert told.box.said() == [
+        ["reconcileFailing: reconciling has failed 3 times in a row: https://x.example/*** does not answer"],
+        ["reconcileRecovered: reconciling again after 5 failures"],
+    ]
