@@ -22,6 +22,7 @@ from gitfleet.adapters.git_setup import local_git_dir, make_repository, open_rep
 from gitfleet.adapters.helm import HelmProgram
 from gitfleet.adapters.kube import CoreProvider, KubeDirectory, Provider, Timeouts, chosen_providers
 from gitfleet.adapters.kustomize import KustomizeProgram
+from gitfleet.adapters.programs import end_programs
 from gitfleet.adapters.report_files import save_report
 from gitfleet.adapters.sops import AgeDecryptor
 from gitfleet.adapters.state_dir import StateDirectory
@@ -64,13 +65,14 @@ from gitfleet.simulation.scenario_run import Reconciler, ScenarioRun
 from gitfleet.simulation.stand_in_values import StandInValues
 
 log = logging.getLogger(__name__)
-_FORGE_SECONDS = 10.0
-"""So long a run that ends waits for the forge."""
+_FORGE_SECONDS = {False: 10.0, True: 2.0}
+"""So long a run that ends waits for the forge, by whether it was stopped: then all has to be over in 10 seconds."""
 DEFAULT_SCENARIO = b"apiVersion: gitfleet.dev/v1alpha1\nkind: Scenario\nspec: {}\n"
 
 __all__ = [
     "WhatIf",
     "commit_id_of",
+    "end_programs",
     "forge_token",
     "make_repository",
     "open_forge",
@@ -177,7 +179,7 @@ def shown_on_forge(workspace: Workspace, settings: Settings) -> Iterator[None]:
     thread = ForgeThread(publisher)
     workspace.driver.forge = thread.submit
     yield
-    thread.finish(_FORGE_SECONDS)
+    thread.finish(_FORGE_SECONDS[workspace.wake.stopped])
 
 
 def open_forge(chosen: ForgeSettings, token: str) -> Forge:

@@ -20,6 +20,9 @@ LARGEST_COMPLAINT: Final = 1 << 20
 """Bytes of the standard error that are kept; what comes after is read and dropped."""
 _DRAIN_SECONDS: Final = 1.0
 _CHUNK: Final = 1 << 16
+_running: set[subprocess.Popen[bytes]] = set()
+_starting = threading.Lock()
+"""Whoever starts a program holds it until the program is in `_running`; who ends them all holds it for good."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,16 +48,7 @@ def run_program(
     """Run a program and all that it starts; both are ended after `seconds`, or beyond `largest_output` bytes. On Linux
     each gets at most `memory` bytes. OSError when it cannot be started. What a program leaves behind in the background
     is not waited for."""
-    # Not in a `with`: leaving it would wait for whoever in the background still holds the output.
-    process = subprocess.Popen(  # noqa: S603 - callers give fixed or allow-listed programs, arguments as a list
-        list(command),
-        cwd=folder,
-        env=dict(environment),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+    process = _started(command, environment, folder)
     _limit_memory(process.pid, memory)
     output = _Reader(process.stdout, largest_output, lambda: _end(process))
     errors = _Reader(process.stderr, LARGEST_COMPLAINT, lambda: None)
@@ -69,9 +63,34 @@ def run_program(
             process.wait()
         if not (output.ended(_DRAIN_SECONDS) and errors.ended(_DRAIN_SECONDS)):
             _end(process)
+        _running.discard(process)
         reap(process.pid)
     kept, complaint = output.content(), errors.content()
     return Finished(code=process.returncode, output=kept, errors=complaint, too_slow=too_slow, too_much=output.too_much)
+
+
+def end_programs() -> None:
+    """End every program that is running, with all that it started, and let none start from now on: this process ends
+    without waiting for the threads that wait for them."""
+    _starting.acquire(timeout=_DRAIN_SECONDS)
+    for process in tuple(_running):
+        _end(process)
+
+
+def _started(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> subprocess.Popen[bytes]:
+    with _starting:
+        # Not in a `with`: leaving it would wait for whoever in the background still holds the output.
+        process = subprocess.Popen(  # noqa: S603 - callers give fixed or allow-listed programs, arguments as a list
+            list(command),
+            cwd=folder,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        _running.add(process)
+    return process
 
 
 class _Reader:

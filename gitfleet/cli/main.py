@@ -141,6 +141,9 @@ def _leave(code: int) -> NoReturn:
         if thread is not threading.main_thread() and not thread.daemon:
             thread.join(_LAST_SECONDS)
             if thread.is_alive():
+                from gitfleet.wiring import end_programs
+
+                end_programs()
                 sys.stderr.flush()
                 os._exit(code)
     sys.exit(code)

@@ -18,7 +18,9 @@ from typing import Final
 from gitfleet.errors import Stopped
 
 GRACE_SECONDS: Final = 5.0
-"""How long a reconcile may go on after the first signal. A pod has 30 seconds."""
+"""How long a reconcile may go on after the first signal."""
+_CLOSING_SECONDS: Final = 3.0
+"""How long closing may take after that before it is given up, too. All is over in 10 seconds; a pod has 30."""
 _ENDING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _Handler = Callable[[int, FrameType | None], None]
 
@@ -39,6 +41,7 @@ def end_at_once() -> None:
 
 def ignore_all() -> None:
     """The process is ending: another signal changes nothing any more."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
     for number in _ENDING:
         signal.signal(number, signal.SIG_IGN)
 
@@ -57,7 +60,7 @@ class Ending:
 @contextmanager
 def ending_gently(stop: Callable[[], None]) -> Iterator[Ending]:
     """Inside, the first signal calls `stop`; the block is left after the grace, or at once with the second signal. What
-    the block raises because of that goes no further."""
+    the block raises because of that goes no further. What is closed behind the block is bounded likewise (Ended)."""
     ending = Ending()
 
     def on_signal(number: int, _: FrameType | None) -> None:
@@ -65,7 +68,7 @@ def ending_gently(stop: Callable[[], None]) -> Iterator[Ending]:
             _raise(ending.number)
         ending.number = number
         stop()
-        signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS, _CLOSING_SECONDS)
 
     signal.signal(signal.SIGALRM, lambda *_: _raise(ending.number))
     _handle(on_signal)
@@ -75,7 +78,8 @@ def ending_gently(stop: Callable[[], None]) -> Iterator[Ending]:
         if not ending.number:
             raise
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        if ending.number:
+            signal.setitimer(signal.ITIMER_REAL, _CLOSING_SECONDS)
         end_at_once()
 
 

@@ -51,11 +51,16 @@ class HttpTransport:
         return response
 
     def close(self) -> None:
-        """Transport.close."""
-        with self._lock:
+        """Transport.close. A login that is under way is not waited for, since its plug-in may hang: its connections go
+        with the object."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
             if self._client is not None:
                 self._client.rest_client.pool_manager.clear()
                 self._client = None
+        finally:
+            self._lock.release()
 
     def _once(self, client: ApiClient, login: Login, request: Request) -> Response:
         query = f"?{urlencode(request.query)}" if request.query else ""

@@ -1,0 +1,238 @@
+"""SIGTERM ends a continuous run within 10 seconds whatever it waits for, and leaves no process behind: real processes,
+and servers that accept and never answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from kubernetes.client import CoreV1Api
+
+from tests.cli.conftest import Shell, commit, git, make_repo, with_usual_signals
+from tests.realparts.control_plane import ControlPlanes
+
+GITFLEET = [sys.executable, "-m", "gitfleet"]
+END_SECONDS = 10
+WAIT_SECONDS = 120
+HANGING = "#!/bin/sh\n: >{reached}\nsleep 600 &\nwait\n"
+"""A program that hangs, with a child of its own."""
+
+
+class Silent:
+    """A server that accepts every connection and never answers; `asked` is set once one came."""
+
+    def __init__(self) -> None:
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._socket.getsockname()[1]}"
+        self.asked = threading.Event()
+        self._kept: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                self._kept.append(self._socket.accept()[0])
+                self.asked.set()
+
+    def close(self) -> None:
+        """Refuse from now on."""
+        for one in (self._socket, *self._kept):
+            one.close()
+
+
+@pytest.fixture
+def silent() -> Iterator[Silent]:
+    server = Silent()
+    yield server
+    server.close()
+
+
+def descendants(pid: int) -> set[int]:
+    """The processes that a process started, and those that they started."""
+    found: set[int] = set()
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            for child in map(int, task.read_text().split()):
+                found |= {child} | descendants(child)
+    return found
+
+
+def alive(pids: set[int]) -> set[int]:
+    """Those that are there and no zombies."""
+    states = {}
+    for pid in pids:
+        with suppress(OSError):
+            states[pid] = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return {pid for pid, state in states.items() if state != "Z"}
+
+
+def ended_by_sigterm(words: Sequence[str | Path], reached: Callable[[], object], before: Sequence[str] = ()) -> str:
+    """Begin a run, end it once it got there, and what it said; it ended in time, with 0, and left no process."""
+    process = subprocess.Popen(
+        [*before, *GITFLEET, "run", *map(str, words)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=with_usual_signals,
+    )  # fmt: skip
+    try:
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not reached():
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline, "it never came to that"
+            time.sleep(0.02)
+        started, began = descendants(process.pid), time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        _, talk = process.communicate(timeout=WAIT_SECONDS)
+        seconds = time.monotonic() - began
+    finally:
+        process.kill()
+    assert process.returncode == 0, talk
+    assert "Traceback" not in talk and "unexpected" not in talk, talk
+    assert seconds < END_SECONDS, f"{seconds:.1f} s\n{talk}"
+    deadline = time.monotonic() + 2
+    while left := alive(started):
+        assert time.monotonic() < deadline, [Path(f"/proc/{pid}/cmdline").read_text() for pid in left]
+        time.sleep(0.02)
+    return str(talk)
+
+
+def member(name: str, connection: Mapping[str, object]) -> str:
+    return json.dumps(
+        {
+            "apiVersion": "cluster.kubernetes-fleet.io/v1",
+            "kind": "MemberCluster",
+            "metadata": {"name": name, "labels": {"env": "prod", "region": "eu"}},
+            "spec": {"connection": connection},
+        }
+    )
+
+
+def kubeconfig(path: Path, server: str, user: Mapping[str, object]) -> Path:
+    """A kubeconfig whose context is `far`."""
+    path.write_text(
+        json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "Config",
+                "clusters": [{"name": "far", "cluster": {"server": server}}],
+                "users": [{"name": "far", "user": user}],
+                "contexts": [{"name": "far", "context": {"cluster": "far", "user": "far"}}],
+            }
+        )
+    )
+    return path
+
+
+@pytest.fixture
+def far(fleet: Path) -> Path:
+    """The usual fleet with a cluster behind a kubeconfig's context `far`."""
+    commit(fleet, {"clusters/far.yaml": member("far", {"context": "far"})})
+    return fleet
+
+
+def test_a_remote_that_does_not_answer(silent: Silent) -> None:
+    ended_by_sigterm([f"http://{silent.address}/fleet.git"], silent.asked.is_set)
+
+
+@pytest.mark.parametrize("before", [[], pytest.param(["tini", "-s", "--"], id="below tini")])
+def test_clusters_that_do_not_answer(far: Path, silent: Silent, tmp_path: Path, before: list[str]) -> None:
+    if before and not shutil.which(before[0]):
+        before = []
+    config = kubeconfig(tmp_path / "kubeconfig", f"https://{silent.address}", {"token": "t"})
+    ended_by_sigterm([far, "--kubeconfig", config], silent.asked.is_set, before)
+
+
+def hanging(path: Path) -> Path:
+    """A program that hangs; the file that it makes when it is run."""
+    path.parent.mkdir(exist_ok=True)
+    reached = path.parent / f"{path.name}-reached"
+    path.write_text(HANGING.format(reached=reached))
+    path.chmod(0o755)
+    return reached
+
+
+def test_a_login_plugin_that_hangs(far: Path, tmp_path: Path) -> None:
+    """It runs in a thread of its cluster, which nobody waits for."""
+    program = tmp_path / "bin" / "login"
+    reached = hanging(program)
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(program)}}
+    config = kubeconfig(tmp_path / "kubeconfig", "https://127.0.0.1:1", user)
+    ended_by_sigterm([far, "--kubeconfig", config, "--allow-exec", program], reached.exists)
+
+
+def test_a_build_that_hangs(fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reached = hanging(tmp_path / "bin" / "kustomize")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    commit(fleet, {"resources/more/kustomization.yaml": "resources: [more.yaml]\n", "resources/more/more.yaml": MORE})
+    ended_by_sigterm([fleet], reached.exists)
+
+
+MORE = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more, namespace: web}\n"
+
+
+def test_a_forge_that_does_not_answer(fleet: Path, silent: Silent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORGE_TOKEN", "t")
+    words = ["--forge", "gitea", "--forge-url", f"http://{silent.address}", "--forge-repo", "o/n"]
+    ended_by_sigterm([fleet, *words, "--forge-token-env", "FORGE_TOKEN"], silent.asked.is_set)
+
+
+def test_clients_that_hold_its_port(fleet: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    held: list[socket.socket] = []
+
+    def connected() -> bool:
+        with suppress(OSError):
+            held.append(socket.create_connection(("127.0.0.1", port), timeout=1))
+        return bool(held)
+
+    ended_by_sigterm([fleet, "--listen", f"127.0.0.1:{port}"], connected)
+
+
+OBJECTS = 150
+PLACEMENT = """\
+apiVersion: placement.kubernetes-fleet.io/v1
+kind: ClusterResourcePlacement
+metadata: {name: many}
+spec:
+  resourceSelectors: [{group: "", version: v1, kind: Namespace, name: many}]
+  policy: {placementType: PickFixed, clusterNames: [east]}
+"""
+
+
+def test_an_api_server_that_stops_answering_in_the_middle_of_applying(
+    gitfleet: Shell, control_planes: ControlPlanes, tmp_path: Path
+) -> None:
+    """What is applied already stays, and the next run goes on from there."""
+    server = control_planes.start("stopping")
+    files = {f"resources/many/{n}.yaml": MORE.replace("more", f"m{n}").replace("web", "many") for n in range(OBJECTS)}
+    files["resources/many/ns.yaml"] = "apiVersion: v1\nkind: Namespace\nmetadata: {name: many}\n"
+    files |= {"placements/many.yaml": PLACEMENT, "clusters/east.yaml": member("east", {"context": "stopping"})}
+    repo = make_repo(tmp_path / "many", files)
+    config = server.write_kubeconfig(tmp_path / "kubeconfig")
+    with server.client() as client:
+
+        def applying() -> bool:
+            if len(CoreV1Api(client).list_namespaced_config_map("many", limit=20, _request_timeout=5).items) < 5:
+                return False
+            server.freeze()
+            return True
+
+        try:
+            ended_by_sigterm([repo, "--kubeconfig", config], applying)
+        finally:
+            server.thaw()
+        there = len(CoreV1Api(client).list_namespaced_config_map("many").items)
+        assert 5 <= there < OBJECTS, "it was in the middle"
+        assert gitfleet("run", "--until-settled", repo, "--kubeconfig", config).code == 0
+        assert len(CoreV1Api(client).list_namespaced_config_map("many").items) == OBJECTS
+    assert git(repo, "fsck", "--strict", "--no-dangling") == ""
