@@ -13,14 +13,19 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from gitfleet.errors import NoResponse
 
 
-def pools_with_limit(seconds: float, monotonic: Callable[[], float]) -> dict[str, type[HTTPConnectionPool]]:
+def pools_with_limit(
+    seconds: float, monotonic: Callable[[], float], *, buffered: int = io.DEFAULT_BUFFER_SIZE
+) -> dict[str, type[HTTPConnectionPool]]:
     """What a PoolManager's `pool_classes_by_scheme` is to be: NoResponse when a response is not whole after so many
-    seconds, counted from the end of the request. The read that is under way then is bounded by its own timeout."""
+    seconds, counted from the end of the request. The read that is under way then is bounded by its own timeout.
+
+    `buffered` bytes are read ahead at most: 1 leaves the whole body in the socket when the headers are read.
+    """
 
     class Response(http.client.HTTPResponse):
         def __init__(self, sock: Any, *args: Any, **options: Any) -> None:
             super().__init__(sock, *args, **options)
-            self.fp = io.BufferedReader(_Until(self.fp.detach(), seconds, monotonic))
+            self.fp = io.BufferedReader(_Until(self.fp.detach(), seconds, monotonic), buffered)
 
     class Plain(HTTPConnection):
         response_class = Response

@@ -128,12 +128,15 @@ def _show(shown: Sequence[Listener], event: Event) -> None:
 
 def _continuous(settings: Settings, watched: Watched, output: str) -> int:
     """Reconcile until a signal ends it; the exit code. In a format with times, the log has the events, too."""
+    from gitfleet.wiring_watch import watching_clusters
+
     known = (settings.git_credentials.password, settings.forge.token if settings.forge else None)
     secrets, log_format = tuple(filter(None, known)), watched.log_format
     with logging_as(log_format, secrets) as lines:
         with ExitStack() as stack:
             shown: list[Listener] = [] if log_format == "plain" else [LoggedEvents(lines).on_event]
             workspace, ending = stack.enter_context(_opened(settings))
+            stack.enter_context(watching_clusters(workspace))
             workspace.pulse.listeners.append(lines.note_commit)
             if log_format == "plain" or output != "text":
                 shown.append(stack.enter_context(progress_for(output, live=True)).on_event)

@@ -15,8 +15,8 @@ from typing import Final, TypeVar, assert_never
 
 from gitfleet.api.fleet import Branches
 from gitfleet.errors import Forbidden, ForgeUnavailable, GitfleetError, GiveUp
-from gitfleet.loop.backoff import Curve
 from gitfleet.loop.request_branches import Asked
+from gitfleet.model.backoff import Curve
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.forges import (
     ClosePull,

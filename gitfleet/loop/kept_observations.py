@@ -56,6 +56,8 @@ class KeptObservations:
         """One observation of every cluster that `keys` names, most of them kept on a quiet fleet."""
         self._kept = {name: kept for name, kept in self._kept.items() if name in keys}
         self._fresh, now = set(), self.clock.monotonic()
+        if self.watching is not None:
+            self.watching.keep(keys)
         vouched = {name for name in keys if self._vouched(clusters[name], keys[name], now)}
         probed = {name for name in vouched if now - self._kept[name].probed >= PROBED_AFTER}
         return self._remembered({

@@ -18,8 +18,8 @@ from gitfleet.api.fleet import Branches
 from gitfleet.errors import BadInput, GitfleetError, LostRace, RetryLater, UnreadableCommit
 from gitfleet.formats.git_names import GITFLEET
 from gitfleet.formats.sentences import named_briefly
-from gitfleet.loop.backoff import Curve
 from gitfleet.loop.request_branches import RequestBranches
+from gitfleet.model.backoff import Curve
 from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.state import FleetState

@@ -15,7 +15,7 @@ from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.apply import names_of
 from gitfleet.formats.times import time_text
-from gitfleet.loop.backoff import Curve
+from gitfleet.model.backoff import Curve
 from gitfleet.model.failures import Subject
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, OutcomeCode, Update
 from gitfleet.ports.clock import Clock

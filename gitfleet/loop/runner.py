@@ -14,10 +14,10 @@ from queue import Empty, SimpleQueue
 
 from gitfleet.errors import GitfleetError, GiveUp, RetryLater, Stopped
 from gitfleet.formats.sentences import counted
-from gitfleet.loop.backoff import Backoff, Curve
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.pulse import Pulse
 from gitfleet.loop.results import ReconcileResult
+from gitfleet.model.backoff import Backoff, Curve
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.ports.clock import Clock
 

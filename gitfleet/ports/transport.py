@@ -6,9 +6,10 @@ reads one must not change it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import socket
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from gitfleet.api.objects import JsonObject
 from gitfleet.formats.canonical_json import json_bytes, parse_json
@@ -64,3 +65,23 @@ class Transport(Protocol):
 
     def close(self) -> None:
         """Let connections go; the next request makes new ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStream:
+    """A response whose headers came and whose body comes bit by bit: whoever has it reads the socket and ends it.
+
+    `chunked` says how the body is written; `end` closes the connection.
+    """
+
+    sock: socket.socket = field(repr=False)
+    chunked: bool
+    end: Callable[[], None] = field(repr=False)
+
+
+@runtime_checkable
+class Streaming(Protocol):
+    """A transport that can also carry a response without end."""
+
+    def stream(self, request: Request) -> Response | OpenStream:
+        """The open body of a 200; any other response whole. Errors as Transport.request."""

@@ -24,3 +24,6 @@ class Watching(Protocol):
     def unchanged(self, cluster: MemberCluster, mark: Hashable) -> bool:
         """Whether since that moment the watches have been without a gap, their server was heard of lately, and none of
         the objects and no namespace was made, changed or deleted."""
+
+    def keep(self, names: Collection[str]) -> None:
+        """These are the clusters of the fleet: watches of any other are ended."""

@@ -35,6 +35,9 @@ class MemoryWatching:
             return True
         return name not in self.refused and mark is not None and mark == self._at(name)
 
+    def keep(self, names: Collection[str]) -> None:
+        """See Watching."""
+
     def _at(self, name: str) -> Hashable | None:
         found = self.fleet.cluster(name)
         found.next_change()  # lets the time pass there

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitfleet.loop.backoff import Backoff, Curve
+from gitfleet.model.backoff import Backoff, Curve
 
 
 @pytest.mark.parametrize(

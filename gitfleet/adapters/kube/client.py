@@ -11,6 +11,7 @@ from gitfleet.adapters.kube.dry_runs import DryRunner
 from gitfleet.adapters.kube.observing import Found, Observer
 from gitfleet.adapters.kube.performing import Performer
 from gitfleet.adapters.kube.properties_collecting import Collector, Gathered
+from gitfleet.adapters.kube.watch_requests import BegunWatch, Kind, begin_watch
 from gitfleet.adapters.kube.wire import Wire
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.errors import GitfleetError
@@ -67,6 +68,10 @@ class KubeClient:
     def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
         """See ClusterWriter."""
         return Performer(self._wire, self._discovery, self._observer, parallel=self._parallel).perform(operations)
+
+    def begin_watch(self, kind: Kind, version: str) -> BegunWatch:
+        """See watch_requests.begin_watch; may be called by any thread."""
+        return begin_watch(self._wire, self._discovery, kind, version)
 
     def close(self) -> None:
         """See ClusterClient."""

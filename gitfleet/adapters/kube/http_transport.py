@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import socket
 import ssl
 import tempfile
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -20,7 +23,7 @@ from gitfleet.adapters.kube.wire import MIB, Timeouts
 from gitfleet.errors import BadInput, MissingPart, NoResponse
 from gitfleet.formats.canonical_json import json_bytes
 from gitfleet.formats.masking import masked
-from gitfleet.ports.transport import Request, Response
+from gitfleet.ports.transport import OpenStream, Request, Response
 
 
 class HttpTransport:
@@ -50,9 +53,17 @@ class HttpTransport:
             return self._once(*self._connected(), request)
         return response
 
+    def stream(self, request: Request) -> Response | OpenStream:
+        """Streaming.stream."""
+        client, login = self._connected()
+        found = self._begun(client, login, request)
+        if isinstance(found, Response) and found.status == 401 and self._renew(login):
+            return self._begun(*self._connected(), request)
+        return found
+
     def close(self) -> None:
         """Transport.close. A login that is under way is not waited for, since its plug-in may hang: its connections go
-        with the object."""
+        with the object. What streams goes on."""
         if not self._lock.acquire(blocking=False):
             return
         try:
@@ -63,29 +74,48 @@ class HttpTransport:
             self._lock.release()
 
     def _once(self, client: ApiClient, login: Login, request: Request) -> Response:
-        query = f"?{urlencode(request.query)}" if request.query else ""
-        timeouts = self._timeouts
         try:
-            response = client.rest_client.pool_manager.request(
-                request.method,
-                self._endpoint.server.rstrip("/") + request.path + query,
-                headers={**request.headers, **login.headers},
-                body=None if request.body is None else json_bytes(request.body),
-                preload_content=False,
-                retries=False,
-                redirect=False,  # a redirect would carry the credentials to somebody else
-                timeout=urllib3.Timeout(connect=timeouts.connect_seconds, read=timeouts.read_seconds),
-            )
-            try:
-                content = self._content(response, request.limit)
-                if len(content) > request.limit:
-                    response.close()
-                    return Response(413, f"the response is larger than {request.limit // MIB} MiB".encode())
-                return Response(response.status, content, response.headers)
-            finally:
-                response.release_conn()
+            return self._whole(self._sent(client, login, request), request.limit)
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise NoResponse(self._why(error), passing=_is_passing(error)) from error
+
+    def _begun(self, client: ApiClient, login: Login, request: Request) -> Response | OpenStream:
+        streaming = connect(self._endpoint, login, 1, self._timeouts, like=client)
+        try:
+            response = self._sent(streaming, login, request)
+            sock = getattr(response.connection, "sock", None)
+            if response.status != 200 or not isinstance(sock, socket.socket):
+                return self._whole(response, request.limit)
+            chunked = "chunked" in response.headers.get("Transfer-Encoding", "").lower()
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            return OpenStream(sock, chunked, partial(_end, sock, response))
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise NoResponse(self._why(error), passing=_is_passing(error)) from error
+
+    def _sent(self, client: ApiClient, login: Login, request: Request) -> urllib3.BaseHTTPResponse:
+        query = f"?{urlencode(request.query)}" if request.query else ""
+        timeouts = self._timeouts
+        sent: urllib3.BaseHTTPResponse = client.rest_client.pool_manager.request(
+            request.method,
+            self._endpoint.server.rstrip("/") + request.path + query,
+            headers={**request.headers, **login.headers},
+            body=None if request.body is None else json_bytes(request.body),
+            preload_content=False,
+            retries=False,
+            redirect=False,  # a redirect would carry the credentials to somebody else
+            timeout=urllib3.Timeout(connect=timeouts.connect_seconds, read=timeouts.read_seconds),
+        )
+        return sent
+
+    def _whole(self, response: urllib3.BaseHTTPResponse, limit: int) -> Response:
+        try:
+            content = self._content(response, limit)
+            if len(content) > limit:
+                response.close()
+                return Response(413, f"the response is larger than {limit // MIB} MiB".encode())
+            return Response(response.status, content, response.headers)
+        finally:
+            response.release_conn()
 
     def _content(self, response: urllib3.BaseHTTPResponse, limit: int) -> bytes:
         """The body up to a byte more than the limit. A compressed one, which nobody asked for, may unfold to any
@@ -135,8 +165,18 @@ class HttpTransport:
                 return f"the connection failed ({type(cause).__name__})"
 
 
-def connect(endpoint: Endpoint, login: Login, parallel: int, timeouts: Timeouts) -> ApiClient:
-    """A client of the official package for one server and one login; certificates are given to it in memory."""
+def _end(sock: socket.socket, response: urllib3.BaseHTTPResponse) -> None:
+    sock.close()
+    response.close()
+
+
+def connect(
+    endpoint: Endpoint, login: Login, parallel: int, timeouts: Timeouts, *, like: ApiClient | None = None
+) -> ApiClient:
+    """A client of the official package for one server and one login; certificates are given to it in memory.
+
+    `like` is another one for them: with it, the new one is for one response of which nothing is read ahead.
+    """
     configuration = Configuration()
     configuration.host = endpoint.server
     configuration.verify_ssl = not endpoint.insecure
@@ -146,10 +186,12 @@ def connect(endpoint: Endpoint, login: Login, parallel: int, timeouts: Timeouts)
     if endpoint.proxy is not None:
         configuration.proxy = endpoint.proxy
     client = ApiClient(configuration)
-    pools = pools_with_limit(timeouts.response_seconds, SystemClock().monotonic)
+    buffered = io.DEFAULT_BUFFER_SIZE if like is None else 1
+    pools = pools_with_limit(timeouts.response_seconds, SystemClock().monotonic, buffered=buffered)
     client.rest_client.pool_manager.pool_classes_by_scheme = pools
     if endpoint.server.startswith("https:"):
-        client.rest_client.pool_manager.connection_pool_kw["ssl_context"] = _context(endpoint, login)
+        known = like.rest_client.pool_manager.connection_pool_kw["ssl_context"] if like is not None else None
+        client.rest_client.pool_manager.connection_pool_kw["ssl_context"] = known or _context(endpoint, login)
     return client
 
 

@@ -19,7 +19,7 @@ from gitfleet.model.observations import LiveObject
 LIST_FROM: Final = 8
 """From so many keys of one kind and namespace on, the whole collection is listed instead."""
 _MOST_PAGES: Final = 8
-_NAMES_ONLY: Final = f"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,{JSON}"
+NAMES_ONLY: Final = f"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,{JSON}"
 _Item = TypeVar("_Item")
 _Task = TypeVar("_Task")
 
@@ -59,7 +59,7 @@ class Observer:
     def namespaces(self) -> dict[str, str] | None:
         """The names of all namespaces; None when they may not be listed."""
         found: dict[str, str] = {}
-        for response in self._wire.pages("/api/v1/namespaces", accept=_NAMES_ONLY, most=_MOST_PAGES):
+        for response in self._wire.pages("/api/v1/namespaces", accept=NAMES_ONLY, most=_MOST_PAGES):
             if not response.ok:
                 return None
             for item in response.json()["items"] or ():

@@ -11,7 +11,7 @@ from typing import Final
 from gitfleet import __version__
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import ClusterUnreachable, NoResponse
-from gitfleet.ports.transport import Request, Response, Transport
+from gitfleet.ports.transport import OpenStream, Request, Response, Streaming, Transport
 
 MIB: Final = 1024 * 1024
 APPLY_PATCH: Final = "application/apply-patch+yaml"
@@ -132,6 +132,17 @@ class Wire:
             if token is None:
                 return
             parameters["continue"] = token
+
+    def stream(self, path: str, query: Mapping[str, str], *, accept: str) -> Response | OpenStream:
+        """Begin a response without end, once. ClusterUnreachable when no response came, or none is carried so."""
+        headers = {"User-Agent": f"gitfleet/{__version__}", "Accept": accept}
+        request = Request(method="GET", path=path, query=query, headers=headers, limit=MIB)
+        if not isinstance(self._transport, Streaming):
+            raise ClusterUnreachable(f"{self.name} is not reached by HTTP")
+        try:
+            return self._transport.stream(request)
+        except NoResponse as error:
+            raise ClusterUnreachable(f"the API server of {self.name} did not answer: {error}") from error
 
     @property
     def server(self) -> str:

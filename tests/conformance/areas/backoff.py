@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitfleet.loop.backoff import Backoff, Curve
+from gitfleet.model.backoff import Backoff, Curve
 
 
 def run_backoff(case: dict[str, Any]) -> str | None:
