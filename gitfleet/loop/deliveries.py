@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gitfleet.errors import DestinationUnavailable, GitfleetError, GiveUp
-from gitfleet.loop.backoff import Curve
+from gitfleet.model.backoff import Curve
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.notifications import NotificationMessage, Occurrence
 from gitfleet.ports.clock import Clock
