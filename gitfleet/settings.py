@@ -21,19 +21,35 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GitHubApp:
+    """A GitHub App that is installed on the repository: the ids of the app and of its installation, the file with its
+    private key (PEM), and where the API is ("": api.github.com, or /api/v3 of the remote's host)."""
+
+    app_id: str
+    installation_id: str
+    key_file: Path
+    api_url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GitCredentials:
     """How to prove who we are to the git remote; what is None is not used, and then the user's own git settings and ssh
     agent count.
 
     For http and https: `username` and `password` (a token is a password; many hosts ignore the name that goes with
-    it). For ssh: `ssh_key_file` and `known_hosts_file`. `ca_file` is the authority that signs an https remote.
+    it); `password_file` is read at each use, and so outranks `password`, as `app` does both. For ssh: `ssh_key_file`
+    and `known_hosts_file`, which ssh reads at each use. `ca_file` is the authority that signs an https remote, `proxy`
+    the http proxy by which an http or https remote is reached.
     """
 
     username: str | None = None
     password: str | None = field(default=None, repr=False)
+    password_file: Path | None = None
+    app: GitHubApp | None = None
     ssh_key_file: Path | None = None
     known_hosts_file: Path | None = None
     ca_file: Path | None = None
+    proxy: str | None = field(default=None, repr=False)  # it may hold a password
 
     @property
     def given(self) -> bool:
@@ -65,13 +81,15 @@ class ConnectionRules:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgeSettings:
     """Which forge shows what was decided: `name` is that of its entry point, `url` where it is ("": its public server),
-    `repository` OWNER/NAME. The token is in `token_file`, or was in the environment; `ca_file` is as for git."""
+    `repository` OWNER/NAME. The token is in `token_file`, was in the environment, or is one of `app`; `ca_file` is as
+    for git."""
 
     name: str
     url: str = ""
     repository: str
     token_file: Path | None = None
     token: str = field(default="", repr=False)
+    app: GitHubApp | None = None
     ca_file: Path | None = None
 
 
@@ -93,7 +111,7 @@ class Settings:
     clusters between runs; `simulate_unconnected` lets a cluster without connection be simulated (demo, simulate).
     `watch_branch` overrides the FleetConfig's; `approval_policy` is a file with a policy that outranks the one there.
     Without `forge` nothing is shown on one, and without `http` no port is opened. `sops_age_key_file` has the age keys
-    that SOPS files are decrypted with.
+    that SOPS files are decrypted with. `git_seconds` is how long one fetch or push may take.
     """
 
     repo: str
@@ -106,6 +124,7 @@ class Settings:
     approval_policy: Path | None = None
     limits: Limits = Limits()
     git_credentials: GitCredentials = GitCredentials()
+    git_seconds: float = 120.0
     forge: ForgeSettings | None = None
     sops_age_key_file: Path | None = None
     http: HttpSettings | None = None

@@ -19,6 +19,7 @@ from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.signing import person_of
 from gitfleet.adapters.git_setup import local_git_dir, make_repository, open_repository, work_tree_of
+from gitfleet.adapters.github_app import AppTokens
 from gitfleet.adapters.helm import HelmProgram
 from gitfleet.adapters.kube import CoreProvider, KubeDirectory, Provider, Timeouts, chosen_providers
 from gitfleet.adapters.kustomize import KustomizeProgram
@@ -73,7 +74,7 @@ __all__ = [
     "WhatIf",
     "commit_id_of",
     "end_programs",
-    "forge_token",
+    "forge_tokens",
     "make_repository",
     "open_forge",
     "open_workspace",
@@ -174,7 +175,7 @@ def shown_on_forge(workspace: Workspace, settings: Settings) -> Iterator[None]:
         yield
         return
     connect = partial(open_forge, chosen)
-    publisher = ForgePublisher(token=partial(forge_token, chosen), connect=connect, clock=workspace.clock)
+    publisher = ForgePublisher(token=forge_tokens(chosen), connect=connect, clock=workspace.clock)
     publisher.prepare()
     thread = ForgeThread(publisher)
     workspace.driver.forge = thread.submit
@@ -198,7 +199,14 @@ def open_forge(chosen: ForgeSettings, token: str) -> Forge:
     return made
 
 
-def forge_token(chosen: ForgeSettings) -> str:
+def forge_tokens(chosen: ForgeSettings) -> Callable[[], str]:
+    """What gives the token for a forge at each moment: as its file has it then, or one of the app."""
+    if chosen.app is None:
+        return partial(_forge_token, chosen)
+    return AppTokens(chosen.app, chosen.url or "https://github.com", SystemClock(), ca_file=chosen.ca_file)
+
+
+def _forge_token(chosen: ForgeSettings) -> str:
     """The token for a forge, as its file has it now; BadInput where there is none."""
     file = chosen.token_file
     token = chosen.token if file is None else _bytes_of(file).decode(errors="replace").strip()

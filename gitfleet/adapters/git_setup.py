@@ -7,10 +7,13 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.git import GitRemote
+from gitfleet.adapters.git.connection import Bounds
 from gitfleet.adapters.git.errors import NO_ROOM
 from gitfleet.adapters.git.local import find_local_repository
 from gitfleet.adapters.git.work_tree import read_work_tree
+from gitfleet.adapters.github_app import AppTokens
 from gitfleet.adapters.state_dir import StateDirectory
 from gitfleet.api.fleet import Branches
 from gitfleet.errors import BadInput, MissingPart
@@ -64,6 +67,14 @@ def work_tree_of(settings: Settings) -> WorkTreeFiles | None:
     return read_work_tree(settings.repo, limit=settings.limits.file_bytes)
 
 
+def app_tokens(settings: Settings) -> AppTokens | None:
+    """The tokens of the GitHub App that the settings name, if any."""
+    given = settings.git_credentials
+    if given.app is None:
+        return None
+    return AppTokens(given.app, settings.repo, SystemClock(), ca_file=given.ca_file)
+
+
 def open_repository(settings: Settings) -> GitRemote | StateDirectory:
     """The config repo that the settings name, its state branch in a folder where they say so. MissingPart when the
     cache folder cannot be made; a full disk may have room by the time that something is to be kept there."""
@@ -75,7 +86,14 @@ def open_repository(settings: Settings) -> GitRemote | StateDirectory:
             why = f"the cache folder {settings.cache_dir} cannot be made: {error.strerror}"
             raise MissingPart(why, hint=hint) from error
     credentials = settings.git_credentials if settings.git_credentials.given else None
-    remote = GitRemote(settings.repo, settings.cache_dir / "mirror", credentials=credentials, use_git_config=True)
+    remote = GitRemote(
+        settings.repo,
+        settings.cache_dir / "mirror",
+        credentials=credentials,
+        bounds=Bounds(network_seconds=settings.git_seconds),
+        use_git_config=True,
+        app_token=app_tokens(settings),
+    )
     if settings.state_dir is None:
         return remote
     return StateDirectory(settings.state_dir, Branches().state, remote)

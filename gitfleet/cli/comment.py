@@ -35,10 +35,10 @@ def comment(number: int, file: BinaryIO, forge: ForgeSettings) -> None:
     too long for the forge the end is left out.
     """
     from gitfleet.loop.comments import put_comment
-    from gitfleet.wiring import forge_token, open_forge
+    from gitfleet.wiring import forge_tokens, open_forge
 
     text = file.read().decode(errors="replace")
     if not text.strip():
         raise BadInput("there is no text to put on the pull request", hint="give what `plan -o markdown` wrote")
-    done = put_comment(open_forge(forge, forge_token(forge)), number, text)
+    done = put_comment(open_forge(forge, forge_tokens(forge)()), number, text)
     say(f"comment on pull request {number} of {forge.repository}: {done}")

@@ -12,9 +12,10 @@ from typing import Any, Protocol, TypedDict, TypeVar, Unpack, cast
 
 import click
 
+from gitfleet.cli.git_environment import git_credentials, git_seconds
 from gitfleet.cli.messages import say
 from gitfleet.errors import MissingPart
-from gitfleet.settings import ConnectionRules, ForgeSettings, GitCredentials, HttpSettings, Settings, WhatIfOptions
+from gitfleet.settings import ConnectionRules, ForgeSettings, HttpSettings, Settings, WhatIfOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -179,21 +180,6 @@ def _temporary_cache(why: str) -> Path:
     return Path(click.get_current_context().with_resource(made))
 
 
-def git_credentials() -> GitCredentials:
-    """The credentials for the git remote, from the environment; never from an argument that others can see."""
-
-    def file(name: str) -> Path | None:
-        return Path(os.environ[name]) if os.environ.get(name) else None
-
-    return GitCredentials(
-        username=os.environ.get("GITFLEET_GIT_USERNAME") or None,
-        password=os.environ.get("GITFLEET_GIT_PASSWORD") or None,
-        ssh_key_file=file("GITFLEET_SSH_KEY_FILE"),
-        known_hosts_file=file("GITFLEET_KNOWN_HOSTS_FILE"),
-        ca_file=file("GITFLEET_GIT_CA_FILE"),
-    )
-
-
 approval_policy = click.option(
     "--approval-policy",
     type=_PATH,
@@ -238,7 +224,9 @@ def forge_settings(repo: str, given: ForgeOptions) -> ForgeSettings | None:
         if named:
             raise click.UsageError(f"--{named[0].replace('_', '-')} goes with --forge NAME")
         return None
-    if (file is None) == (variable is None):
+    credentials = git_credentials()
+    app = credentials.app if name == "github" and file is None and variable is None else None
+    if app is None and (file is None) == (variable is None):
         raise click.UsageError("--forge needs a token: either --forge-token-file FILE or --forge-token-env NAME")
     token = os.environ.get(variable, "").strip() if variable else ""
     if variable and not token:
@@ -247,8 +235,10 @@ def forge_settings(repo: str, given: ForgeOptions) -> ForgeSettings | None:
     if not repository:
         raise click.UsageError("REPO is no URL with a path OWNER/NAME: name the repository with --forge-repo")
     url = given.get("forge_url") or ""
-    ca_file = git_credentials().ca_file
-    return ForgeSettings(name=name, url=url, repository=repository, token_file=file, token=token, ca_file=ca_file)
+    ca_file = credentials.ca_file
+    return ForgeSettings(
+        name=name, url=url, repository=repository, token_file=file, token=token, app=app, ca_file=ca_file
+    )
 
 
 def repository_of(address: str) -> str:
@@ -341,6 +331,7 @@ def settings_for(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
         watch_branch=given.get("branch"),
         approval_policy=given.get("approval_policy"),
         git_credentials=git_credentials(),
+        git_seconds=git_seconds(),
         forge=forge_settings(repo, given),
         sops_age_key_file=given.get("sops_age_key_file"),
         http=http_settings(given.get("listen"), given.get("webhook", ())),

@@ -9,11 +9,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from gitfleet.adapters.git.access import Access, AppToken, Talks
 from gitfleet.adapters.git.address import parse_address
 from gitfleet.adapters.git.credentials import Mask
-from gitfleet.adapters.git.errors import error_of, is_about_the_remote, is_out_of_room, out_of_room, quote_of
+from gitfleet.adapters.git.errors import (
+    error_of,
+    is_about_the_remote,
+    is_out_of_room,
+    out_of_room,
+    quote_of,
+)
 from gitfleet.adapters.git.examining import commit_with
-from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.git.mirror import BRANCHES, Mirror, branch_ref, remove_tree
 from gitfleet.adapters.git.refs import HEADS, format_of, heads_of, refspecs
 from gitfleet.adapters.git.runner import LOCAL_SECONDS, OUTPUT_BYTES, GitResult, GitRunner
@@ -60,6 +66,7 @@ class ConnectionSettings:
     credentials: GitCredentials | None = None
     bounds: Bounds = Bounds()
     use_git_config: bool = False
+    app_token: AppToken | None = None
 
 
 class Connection:
@@ -68,13 +75,22 @@ class Connection:
     def __init__(self, settings: ConnectionSettings) -> None:
         self.address, inside = parse_address(settings.url)
         credentials = settings.credentials or inside
-        if credentials is not None and inside is not None and not credentials.password:
+        own = credentials is not None and (credentials.password or credentials.password_file or credentials.app)
+        if credentials is not None and inside is not None and not own:
             # What was given says how to reach the host; who we are stands in the address.
             credentials = replace(credentials, username=inside.username, password=inside.password)
         self.mask = Mask(credentials)
         self.mirror = Mirror(settings.mirror_dir, lock_seconds=settings.bounds.lock_seconds)
-        self._settings = replace(settings, credentials=credentials)
-        self._git = self._runner(self.mirror.git_dir)
+        self._settings = settings
+        self._talks = Talks(
+            self.address,
+            Access(credentials, settings.app_token),
+            self.mask,
+            self.mirror.git_dir,
+            seconds=settings.bounds.network_seconds,
+            use_git_config=settings.use_git_config,
+        )
+        self._git = self._talks.runner(self.mirror.git_dir)
         self._seen: tuple[int, int] | None = None
         self._heads: Mapping[str, str] | None = None
         self.refusals: dict[str, UnreadableCommit] = {}  # why a commit could not be read when it was tried
@@ -169,11 +185,11 @@ class Connection:
         """Push a commit ("": none, so that the branch goes) to a branch if the remote's branch still is `expected`
         (None: is not there); `follow` as LocalRepository.service has it."""
         ref = HEADS + branch
-        return self._git.run(
+        return self._talks.run(
             "push", "--porcelain", "--no-verify", "--no-signed", "--no-recurse-submodules", "--no-follow-tags",
             f"--force-with-lease={ref}:{expected or ''}", *self._service("receive-pack", follow),
             "--", self.address.url, f"{commit}:{ref}",
-            seconds=self._settings.bounds.network_seconds, hold=hold,
+            hold=hold,
         )  # fmt: skip
 
     def checked_out(self, branch: str) -> bool:
@@ -224,32 +240,19 @@ class Connection:
             with self.mirror.hold():
                 pass
 
-    def _runner(self, git_dir: Path) -> GitRunner:
-        environment = git_environment(
-            str(git_dir),
-            protocols=self.address.protocols,
-            origin=self.address.origin,
-            credentials=self._settings.credentials,
-            use_git_config=self._settings.use_git_config,
-        )
-        return GitRunner(self.mirror.folder, environment)
-
     def _list_heads(self) -> GitResult:
         self._check_mirror()
-        return self._git.run(
+        return self._talks.run(
             "ls-remote", "--quiet", "--heads", *self._service("upload-pack"), "--", self.address.url,
-            seconds=self._settings.bounds.network_seconds,
         )  # fmt: skip
 
     def _fetch(
-        self, refspecs: Iterable[str], *, hold: int, git: GitRunner | None = None, how: Sequence[str] = _FETCH
+        self, refspecs: Iterable[str], *, hold: int, into: Path | None = None, how: Sequence[str] = _FETCH
     ) -> GitResult:
-        return (git or self._git).run(
+        return self._talks.run(
             *how, *self._service("upload-pack"), "--", self.address.url,
             stdin=["".join(f"{refspec}\n" for refspec in refspecs).encode(errors="surrogateescape")],
-            seconds=self._settings.bounds.network_seconds,
-            file_bytes=self._settings.bounds.largest_fetch_bytes,
-            hold=hold,
+            file_bytes=self._settings.bounds.largest_fetch_bytes, hold=hold, into=into,
         )  # fmt: skip
 
     def _fetch_again(self, names: Iterable[str]) -> None:
@@ -259,18 +262,17 @@ class Connection:
         _log.warning("git mirror is damaged and fetched again", extra={"mirror": str(self.mirror.folder)})
         with self.mirror.hold() as hold:
             fresh = self.mirror.make_fresh(object_format=format_of(heads))
-            git = self._runner(fresh)
             try:
-                result = self._fetch(refspecs(wanted), hold=hold, git=git)
+                result = self._fetch(refspecs(wanted), hold=hold, into=fresh)
                 if not result.ok:
-                    self._bring_apart(wanted, result, hold=hold, git=git)
+                    self._bring_apart(wanted, result, hold=hold, into=fresh)
             except GitfleetError:
                 remove_tree(fresh)
                 raise
             self.mirror.replace_with(fresh)
 
     def _bring_apart(
-        self, names: Collection[str], result: GitResult, *, hold: int, git: GitRunner | None = None
+        self, names: Collection[str], result: GitResult, *, hold: int, into: Path | None = None
     ) -> list[str]:
         """Fetch branches one by one after fetching them together failed, so that one which holds what git refuses is
         alone with it. Where only its history does, its head is fetched without history. Those that are there."""
@@ -281,19 +283,19 @@ class Connection:
         for name in names:
             if before.get(name) != heads.get(name):
                 raise RemoteUnreachable(f"A branch of {self.shown} moved while it was fetched.")
-            if (refusal := self._bring_alone(name, hold=hold, git=git)) is not None:
+            if (refusal := self._bring_alone(name, hold=hold, into=into)) is not None:
                 self.refusals[heads[name]] = refusal
         return [name for name in names if heads[name] not in self.refusals]
 
-    def _bring_alone(self, name: str, *, hold: int, git: GitRunner | None) -> UnreadableCommit | None:
+    def _bring_alone(self, name: str, *, hold: int, into: Path | None) -> UnreadableCommit | None:
         """Fetch one branch, without its history where that is refused; why its head cannot be had, if so."""
-        result = self._fetch(refspecs([name]), hold=hold, git=git)
+        result = self._fetch(refspecs([name]), hold=hold, into=into)
         if result.ok:
             return None
         error = self._fetch_error(result)
         if not isinstance(error, UnreadableCommit):
             raise error
-        if self._fetch(refspecs([name]), hold=hold, git=git, how=(*_FETCH, "--depth=1")).ok:
+        if self._fetch(refspecs([name]), hold=hold, into=into, how=(*_FETCH, "--depth=1")).ok:
             _log.warning("a branch is read without its history", extra={"branch": name, "reason": str(error)})
             return None
         self.mirror.remove_leftovers()
@@ -336,8 +338,8 @@ class Connection:
         with self.mirror.hold() as hold:
             scratch = self.mirror.make_fresh(object_format=format_of(self.known_heads()), name="examined.git")
             try:
-                git = self._runner(scratch)
-                yield git if self._fetch(refspecs(names), hold=hold, git=git, how=_UNCHECKED_FETCH).ok else None
+                found = self._fetch(refspecs(names), hold=hold, into=scratch, how=_UNCHECKED_FETCH).ok
+                yield self._talks.runner(scratch) if found else None
             finally:
                 remove_tree(scratch)
 

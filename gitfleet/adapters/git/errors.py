@@ -25,7 +25,8 @@ NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 _REFUSED = re.compile(
     r"Authentication failed|could not read (?:Username|Password)|terminal prompts disabled|Permission denied|"
     r"returned error: 40[13]|HTTP (?:Basic|401|403)|Invalid username or (?:password|token)|access denied|"
-    r"Permission to \S+ denied|not allowed to push|Host key verification failed|Access denied",
+    r"Permission to \S+ denied|not allowed to push|Host key verification failed|Access denied|"
+    r"(?:code|error:?|response) 407",
 )
 _NOT_FOUND = re.compile(
     r"returned error: 404|[Rr]epository '?[^']*'? not found|does not appear to be a git repository|"
@@ -93,6 +94,11 @@ def error_of(result: GitResult, shown: str, mask: Callable[[str], str], *, doing
         hint = "If the host is signed by your own authority, give its certificate (GITFLEET_GIT_CA_FILE)."
         return RemoteUnreachable(f"{doing} {shown} found no trusted certificate: {reported}", hint=hint)
     return RemoteUnreachable(f"{doing} {shown} did not work: {reported}", hint=_NEXT_TIME)
+
+
+def is_refused(result: GitResult) -> bool:
+    """Whether the remote refused the credentials, which may have been renewed since they were read."""
+    return not result.ok and _REFUSED.search(result.errors) is not None
 
 
 def is_about_the_remote(result: GitResult) -> bool:

@@ -44,7 +44,10 @@ _SETTINGS: Mapping[str, str] = {
 }
 _SSH = (
     "ssh -o BatchMode=yes -o ConnectTimeout=15 -o ForwardAgent=no -o PermitLocalCommand=no "
-    "-o ClearAllForwardings=yes -o ControlMaster=no"
+    "-o ClearAllForwardings=yes -o ControlMaster=no "
+    # A host that is not known is refused, whatever the user's own settings say, and nothing learns new keys.
+    "-o StrictHostKeyChecking=yes -o VerifyHostKeyDNS=no -o UpdateHostKeys=no "
+    "-o ServerAliveInterval=15 -o ServerAliveCountMax=3"
 )
 _OWN_PREFIX = "GIT_PYTHON_"  # GitPython's switches, which git itself does not know
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from gitfleet.adapters.git import imports
+from gitfleet.adapters.git.access import AppToken
 from gitfleet.adapters.git.connection import Bounds, Connection, ConnectionSettings
 from gitfleet.adapters.git.history import GitHistory
 from gitfleet.adapters.git.mirror import PENDING, branch_ref
@@ -33,6 +34,7 @@ class GitRemote(GitHistory):
     `url` is an https, http, ssh, git or file URL, or the path of a local repository (work tree or bare), which is
     treated as a remote: its work tree and index are never touched and its hooks never run. `mirror_dir` is a folder
     of gitfleet's own; several processes and threads (each with its own instance) may share it.
+    `credentials` are read at each use where they are files; `app_token` gives those of a GitHub App.
     `bounds` limit time and size. With `use_git_config` the user's own git settings and credential helpers count.
     Raises BadInput for an address that is not acceptable and MissingPart without git or a usable folder.
     """
@@ -45,6 +47,7 @@ class GitRemote(GitHistory):
         credentials: GitCredentials | None = None,
         bounds: Bounds = Bounds(),
         use_git_config: bool = False,
+        app_token: AppToken | None = None,
     ) -> None:
         self._settings = ConnectionSettings(
             url=url,
@@ -52,6 +55,7 @@ class GitRemote(GitHistory):
             credentials=credentials,
             bounds=bounds,
             use_git_config=use_git_config,
+            app_token=app_token,
         )
         super().__init__(Connection(self._settings))
 
@@ -72,6 +76,7 @@ class GitRemote(GitHistory):
             credentials=settings.credentials,
             bounds=settings.bounds,
             use_git_config=settings.use_git_config,
+            app_token=settings.app_token,
         )
 
     def commit(self, change: BranchChange) -> str:

@@ -1,0 +1,104 @@
+"""Who we are to the remote at this moment: files are read and tokens asked for at each use, so that they may rotate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from gitfleet.adapters.git.address import Address
+from gitfleet.adapters.git.credentials import Mask
+from gitfleet.adapters.git.errors import is_refused
+from gitfleet.adapters.git.hardening import git_environment
+from gitfleet.adapters.git.runner import GitResult, GitRunner
+from gitfleet.errors import MissingPart
+from gitfleet.settings import GitCredentials
+
+_MOST_BYTES = 64 << 10
+_TOKEN_USER = "x-access-token"  # noqa: S105 - the name that GitHub wants beside a token of an app
+
+AppToken = Callable[[bool], str]
+"""A token of a GitHub App, which lasts long enough for one fetch or push; with True another one than before."""
+
+
+class Access:
+    """The credentials for one remote as they are now."""
+
+    def __init__(self, credentials: GitCredentials | None, app_token: AppToken | None = None) -> None:
+        self._credentials = credentials
+        self._app_token = app_token
+
+    def now(self, *, renew: bool = False) -> GitCredentials | None:
+        """With the password that the file or the app has now; with `renew` an app's token is not one that was used
+        already. MissingPart for a file that cannot be read or is empty; what the app's server answers."""
+        given = self._credentials
+        if given is None:
+            return None
+        if self._app_token is not None:
+            return replace(given, username=given.username or _TOKEN_USER, password=self._app_token(renew))
+        if given.password_file is not None:
+            return replace(given, password=read_secret(given.password_file))
+        return given
+
+
+class Talks:
+    """Runs git between a repository on this machine and the remote. What is added to `mask` hides what was used."""
+
+    def __init__(
+        self, address: Address, access: Access, mask: Mask, git_dir: Path, *, seconds: float, use_git_config: bool
+    ) -> None:
+        self._address, self._access, self._mask, self._git_dir = address, access, mask, git_dir
+        self._seconds, self._use_git_config = seconds, use_git_config
+
+    def runner(self, git_dir: Path, credentials: GitCredentials | None = None) -> GitRunner:
+        """What runs git on a repository; without credentials for what does not leave this machine."""
+        environment = git_environment(
+            str(git_dir),
+            protocols=self._address.protocols,
+            origin=self._address.origin,
+            credentials=credentials,
+            use_git_config=self._use_git_config,
+        )
+        return GitRunner(self._git_dir.parent, environment)
+
+    def run(
+        self,
+        *arguments: str,
+        stdin: Sequence[bytes] = (),
+        file_bytes: int | None = None,
+        hold: int | None = None,
+        into: Path | None = None,
+    ) -> GitResult:
+        """Run git on the mirror (or on the repository `into`) and the remote, with the credentials of this moment: once
+        more where they were refused and others are there by then."""
+        used = self._access.now()
+        result = self._run(used, *arguments, stdin=stdin, file_bytes=file_bytes, hold=hold, into=into)
+        if is_refused(result) and (renewed := self._access.now(renew=True)) != used:
+            result = self._run(renewed, *arguments, stdin=stdin, file_bytes=file_bytes, hold=hold, into=into)
+        return result
+
+    def _run(
+        self,
+        used: GitCredentials | None,
+        *arguments: str,
+        stdin: Sequence[bytes],
+        file_bytes: int | None,
+        hold: int | None,
+        into: Path | None,
+    ) -> GitResult:
+        self._mask.add(used)
+        git = self.runner(into or self._git_dir, used)
+        return git.run(*arguments, stdin=stdin, seconds=self._seconds, file_bytes=file_bytes, hold=hold)
+
+
+def read_secret(file: Path) -> str:
+    """The one line of a file; MissingPart where it cannot be read or holds something else."""
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(_MOST_BYTES).decode(errors="replace").strip()
+    except OSError as error:
+        hint = "give a file that this process may read"
+        raise MissingPart(f"the file {file} for the git remote cannot be read: {error.strerror}", hint=hint) from error
+    if not text or not text.isprintable():
+        raise MissingPart(f"the file {file} for the git remote does not hold one line", hint="write the token into it")
+    return text

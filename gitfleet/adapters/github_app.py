@@ -1,0 +1,108 @@
+"""Tokens of a GitHub App (extra `forges`): the app's key signs who it is, and GitHub gives a token for one hour."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from gitfleet import extra
+from gitfleet.errors import BadInput, Forbidden, MissingPart, RetryLater
+from gitfleet.formats.canonical_json import parse_json
+from gitfleet.model.failures import Failure, Subject, attempt
+from gitfleet.ports.clock import Clock
+from gitfleet.settings import GitHubApp
+
+_LEFT: Final = timedelta(minutes=10)
+"""A token that lasts less than this is used no more: a fetch and a push may take long."""
+_MOST_KEY_BYTES: Final = 64 << 10
+_PUBLIC: Final = ("github.com", "www.github.com", "ssh.github.com")
+
+
+class AppTokens:
+    """The tokens of one installation, for any number of threads. The key is read whenever a token is asked for, so that
+    its file may be replaced while the process runs."""
+
+    def __init__(self, app: GitHubApp, remote: str, clock: Clock, *, ca_file: Path | None = None) -> None:
+        """`remote` is the URL of the repository, from which the address of the API follows where the app names none.
+        BadInput where it does not."""
+        self._app, self._clock, self._ca_file = app, clock, ca_file
+        self._api = (app.api_url or _api_of(remote)).rstrip("/")
+        self._lock = threading.Lock()
+        self._token, self._until = "", datetime.min.replace(tzinfo=UTC)
+
+    def __call__(self, renew: bool = False) -> str:
+        """A token that lasts for ten minutes at least, a new one with `renew`. MissingPart for a key that cannot be
+        used, Forbidden where GitHub refuses the app, RetryLater where it does not answer."""
+        with self._lock:
+            if renew or self._clock.now() + _LEFT > self._until:
+                self._token, self._until = self._ask()
+            return self._token
+
+    def _ask(self) -> tuple[str, datetime]:
+        try:
+            import requests
+
+            from gitfleet.adapters.forge.sessions import ForgeAdapter
+        except ImportError as error:
+            raise _missing() from error
+        proof = self._proof()
+        with requests.Session() as session:
+            adapter = ForgeAdapter(self._api, proof)
+            session.mount("https://", adapter)
+            session.mount("http://", adapter)
+            session.verify = str(self._ca_file) if self._ca_file else True
+            headers = {"Authorization": f"Bearer {proof}", "Accept": "application/vnd.github+json"}
+            url = f"{self._api}/app/installations/{self._app.installation_id}/access_tokens"
+            try:
+                content = session.post(url, headers=headers).content
+            except BadInput as error:  # 404: no such installation
+                hint = "check the ids of the app and of its installation"
+                raise Forbidden(f"no token of the GitHub App: {error}", hint=hint) from error
+        return _token_of(parse_json(content))
+
+    def _proof(self) -> str:
+        """The signed word of the app that it is itself: a JWT, RS256, for a few minutes."""
+        try:
+            from github.Auth import AppAuth
+        except ImportError as error:
+            raise _missing() from error
+        file = self._app.key_file
+        try:
+            with file.open("rb") as opened:
+                key = opened.read(_MOST_KEY_BYTES).decode(errors="replace")
+        except OSError as error:
+            raise MissingPart(f"the key {file} of the GitHub App cannot be read: {error.strerror}") from error
+        # What the libraries raise for a key that they cannot use is of many kinds, and may quote the key.
+        proof = attempt(Subject("GitHub App", self._app.app_id), lambda: AppAuth(self._app.app_id, key).create_jwt())
+        if isinstance(proof, Failure):
+            hint = "give the PEM file that GitHub made under the app's settings, Private keys"
+            raise MissingPart(f"the key {file} of the GitHub App is no private RSA key", hint=hint)
+        return proof
+
+
+def _token_of(said: Any) -> tuple[str, datetime]:
+    token, until = (said.get("token"), said.get("expires_at")) if isinstance(said, dict) else (None, None)
+    try:
+        when = datetime.fromisoformat(str(until))
+    except ValueError:
+        when = None
+    if not isinstance(token, str) or not token.isascii() or not token.isprintable() or not token or when is None:
+        raise RetryLater("GitHub's response to the app has no token with an end")
+    return token, when if when.tzinfo else when.replace(tzinfo=UTC)
+
+
+def _api_of(remote: str) -> str:
+    parts = urlsplit(remote)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        hint = "give the repository's https URL; with ssh a deploy key is used"
+        raise BadInput("a GitHub App gives tokens for https alone", hint=hint)
+    if parts.hostname in _PUBLIC:
+        return "https://api.github.com"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/api/v3"
+
+
+def _missing() -> MissingPart:
+    return MissingPart("the package PyGithub is not installed", hint=f"install it with: {extra('forges')}")
