@@ -54,5 +54,19 @@ lock: $(VENV)/.release
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
 	| $(COMPILE) - --output-file locks/build.txt
 
+# What the image is made of, as CycloneDX: the packages of the lock, and the Go modules in its helm and its kustomize.
+GOMOD := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
+
+sbom: $(VENV)/.release
+	mkdir -p build/sbom
+	$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-format JSON \
+	--output-file build/sbom/python.json locks/runtime.txt
+	for name in helm kustomize; do \
+	go run $(GOMOD) mod -json -noserial -output build/sbom/$$name.json tests/realparts/$$name || exit 1; done
+
+# Runs the Dockerfile's steps in root file systems (Linux, root, debootstrap; minutes) and starts what they leave.
+image-check: $(VENV)/.release
+	$(BIN)/pytest -v --capture=no tests/image/image_check.py
+
 clean:
 	rm -rf $(VENV) build dist .demo .mutants

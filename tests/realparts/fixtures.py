@@ -53,6 +53,12 @@ def _program(name: str) -> Path:
 
 
 @pytest.fixture(scope="session")
+def kustomize() -> Path:
+    """The real kustomize, in the version that the image has."""
+    return _program("kustomize")
+
+
+@pytest.fixture(scope="session")
 def helm() -> Path:
     """The real helm."""
     return _program("helm")
