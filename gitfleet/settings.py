@@ -104,6 +104,30 @@ class HttpSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseTerms:
+    """Seconds: a lease that is not renewed runs out after `duration`, its holder stops acting when it could not renew
+    for `renew`, and `retry` is between two tries. The defaults are those of Kubernetes' own components."""
+
+    duration: float = 15.0
+    renew: float = 10.0
+    retry: float = 2.0
+
+    @classmethod
+    def of(cls, duration: float) -> LeaseTerms:
+        """Those of another duration, in the same proportion."""
+        return cls(duration=duration, renew=duration * 2 / 3, retry=duration * 2 / 15)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElectionSettings:
+    """Which of several processes reconciles. `place` is the namespace and name of the Lease; None is that of this
+    repository in the namespace of the pod, if it runs in one that may use Leases."""
+
+    place: tuple[str, str] | None = None
+    terms: LeaseTerms = LeaseTerms()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """One process's settings.
 

@@ -103,7 +103,7 @@ def open_workspace(
     simulation = simulated_clusters(simulated, clock, keep_in=kept if clusters == "live" else None)
     wake, providers = Wake(), _ListedProviders()
     executor = Workers(FleetConfig().concurrency)
-    directory = _directory(settings, providers.chosen, simulation, all_simulated=clusters == "simulated")
+    directory = _directory(settings, providers.chosen, simulation, wake, all_simulated=clusters == "simulated")
     # What snapshots hold may lie in the state alone: it is read from where the state is.
     reading = ClusterReading(simulated=clusters == "simulated" or settings.simulate_unconnected)
     keys = AgeDecryptor(settings.sops_age_key_file) if decrypts else None
@@ -112,7 +112,7 @@ def open_workspace(
         reader=repo,
         states=StateBranch(repo, remote, StateTrees(repo, trees, settings.limits, cache)),
         desired_trees=trees,
-        fanout=Fanout(directory=directory, executor=executor, stopped=lambda: wake.stopped),
+        fanout=Fanout(directory=directory, executor=executor, stopped=wake.gives_up),
         clock=clock,
         plugins=scheduler_plugins(),
         version=__version__,
@@ -358,11 +358,14 @@ def _directory(
     settings: Settings,
     providers: Callable[[], Sequence[Provider]],
     simulated: ClusterDirectory,
+    wake: Wake,
     *,
     all_simulated: bool,
 ) -> ByConnection:
+    real = KubeDirectory(settings.connections, providers=providers)
+    real.may_write = lambda: wake.leads()
     return ByConnection(
-        real=KubeDirectory(settings.connections, providers=providers),
+        real=real,
         simulated=simulated,
         all_simulated=all_simulated,
         simulate_unconnected=settings.simulate_unconnected,

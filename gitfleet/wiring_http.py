@@ -32,7 +32,7 @@ def served(
     """While this lasts, the loop of the workspace answers at an address, and notifications are counted; the listener
     that is to get its events. BadInput where the address cannot be had."""
     pulse, clock = workspace.pulse, workspace.clock
-    metrics = PrometheusMetrics(__version__, partial(gauges_of, pulse))
+    metrics = PrometheusMetrics(__version__, partial(gauges_of, pulse, lambda: workspace.wake.leads()))
     if notifications is not None:
         notifications.metrics = metrics
     pulse.listeners.append(count_reconciles(metrics, clock))

@@ -36,6 +36,12 @@ def count_events(metrics: Metrics, then: Listener) -> Listener:
     return on_event
 
 
-def gauges_of(pulse: Pulse) -> Iterable[FleetGauge]:
-    """The gauges of the state after the last reconcile that succeeded, none before the first."""
-    return () if pulse.last is None else fleet_gauges(pulse.last.state)
+def gauges_of(pulse: Pulse, leads: Callable[[], bool]) -> Iterable[FleetGauge]:
+    """Whether this process leads, and, if it does, the gauges of the state after its last reconcile that succeeded:
+    what it knew when it led before is old."""
+    leading = leads()
+    yield FleetGauge(
+        "gitfleet_leader", "Whether this process reconciles (1) or stands by (0)", (), (((), float(leading)),)
+    )
+    if leading and pulse.last is not None:
+        yield from fleet_gauges(pulse.last.state)

@@ -53,12 +53,13 @@ class Pass:
 class Beat:
     """Where the loop is: in a reconcile that began at `began`, or waiting for the one that is to begin at `due` (times
     of a clock that never goes back). `has_worked` once a reconcile succeeded; `trouble` is why the last one did not,
-    as far as that is no fault of a file."""
+    as far as that is no fault of a file. `stands_by`: another process leads, and this one waits to take its place."""
 
     began: float | None = None
     due: float | None = None
     has_worked: bool = False
     trouble: str = ""
+    stands_by: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,6 +73,10 @@ class Pulse:
     def begin(self, now: float) -> None:
         """A reconcile begins."""
         self.beat = Beat(began=now, has_worked=self.beat.has_worked, trouble=self.beat.trouble)
+
+    def stand_by(self) -> None:
+        """Another process leads: nothing is due here."""
+        self.beat = Beat(has_worked=self.beat.has_worked, stands_by=True)
 
     def end(self, result: ReconcileResult | Failure, began: float, now: float, pause: float) -> Failures:
         """It is over, and the next one follows after the pause; what listeners failed with."""
@@ -114,7 +119,10 @@ def why_dead(beat: Beat, now: float) -> str:
 
 
 def why_unready(beat: Beat, now: float, *, stopped: bool) -> str:
-    """Why the process does not do its work now, "" while it does."""
+    """Why the process does not do its work now, "" while it does, or stands by: then it is as ready as it can be, and a
+    rolling update that waits for it may end the one that leads."""
     if stopped:
         return "the process is ending"
+    if beat.stands_by:
+        return ""
     return why_dead(beat, now) or beat.trouble or ("" if beat.has_worked else "no reconcile has succeeded yet")

@@ -26,6 +26,7 @@ _BUSY_PAUSE = 1.0
 _PAUSES = Curve(most=300.0)
 _WAITING = Curve.growing(_BUSY_PAUSE, 1.5, 3600.0)
 _MORE_TRIES = 4
+_STAND_BY = 60.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,6 +38,8 @@ class Wake:
 
     stopped: bool = False
     """Whether the loop is to end."""
+    leads: Callable[[], bool] = lambda: True
+    """Whether this process may act: with leader election, whether it is the leader now."""
     _events: SimpleQueue[None] = field(default_factory=SimpleQueue)
 
     def trigger(self) -> None:
@@ -47,6 +50,10 @@ class Wake:
         """End the loop after the reconcile that is under way; safe from any thread and from a signal handler."""
         self.stopped = True
         self.trigger()
+
+    def gives_up(self) -> bool:
+        """Whether the reconcile that is under way is to be given up."""
+        return self.stopped or not self.leads()
 
     def wait(self, seconds: float) -> None:
         """Wait until triggered or the time is over; not at all once the loop is to end."""
@@ -117,12 +124,16 @@ class Runner:
         backoff, reconciles, failures = Backoff(_PAUSES), 0, 0
         try:
             while not self.wake.stopped:
+                if not self.wake.leads():
+                    self.pulse.stand_by()
+                    self.wake.wait(_STAND_BY)
+                    continue
                 began = self.clock.monotonic()
                 self.pulse.begin(began)
                 result = attempt(Subject("reconcile", "of the whole fleet"), self.driver.reconcile)
                 if isinstance(result, Failure):
-                    if isinstance(result.cause, Stopped):
-                        break
+                    if isinstance(result.cause, Stopped) and self.wake.gives_up():
+                        continue
                     if isinstance(result.cause, GiveUp) and reconciles == 0:
                         raise result.cause
                     message = str(result.cause) if isinstance(result.cause, GitfleetError) else result.report

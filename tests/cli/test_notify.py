@@ -84,7 +84,10 @@ def test_a_run_tells_what_happened(moving: Path, tmp_path: Path, receiver: Recei
     [
         (("--notify", "ops"), "--notify ops is no NAME=FILE"),
         (("--notify", "ops=a", "--notify", "ops=b"), "--notify ops is given twice"),
-        (("--notify", "ops=a", "--once"), "--listen, --notify and --log-format go with a continuous run"),
+        (
+            ("--notify", "ops=a", "--once"),
+            "--listen, --notify, --leader-election and --log-format go with a continuous run",
+        ),
     ],
 )
 def test_wrong_options(gitfleet: Shell, moving: Path, words: tuple[str, ...], said: str) -> None:

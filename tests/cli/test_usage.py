@@ -27,6 +27,14 @@ from tests.cli.conftest import Shell, git, make_repo
         (("run", "-o", "json"), "error: -o json is one document and needs an end"),
         (("run", "--until-settled", "--timeout", "-1"), "error: invalid value for '--timeout'"),
         (
+            ("run", "--leader-election", "Web/x"),
+            "error: --leader-election Web/x is none of auto, never and NAMESPACE/NAME",
+        ),
+        (
+            ("run", "--once", "--leader-election", "ns/name"),
+            "error: --listen, --notify, --leader-election and --log-format go with a continuous run",
+        ),
+        (
             ("run", "--forge", "github", "--forge-token-env", "HOME"),
             "error: REPO is no URL with a path OWNER/NAME: name the repository with --forge-repo",
         ),

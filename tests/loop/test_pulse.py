@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from gitfleet.errors import BadInput, DiskFull, Forbidden, NoRepository, RefusedForNow, RemoteUnreachable
-from gitfleet.loop.counting import count_events, count_reconciles
+from gitfleet.loop.counting import count_events, count_reconciles, gauges_of
 from gitfleet.loop.endpoints import metrics_page, probes, routes
 from gitfleet.loop.pulse import LONGEST_DELAY, LONGEST_RECONCILE, Beat, Pass, Pulse, why_dead, why_unready
 from gitfleet.loop.results import ReconcileResult
@@ -146,3 +146,11 @@ def test_paths_and_methods() -> None:
     assert [ask(*each).status for each in asked] == [200, 503, 405, 405, 404]
     assert ask("GET", "/webhook/github").headers == {"Allow": "POST"}
     assert (ask("HEAD", "/metrics", {"accept": "a"}).body, ask("POST", "/webhook/github").status) == (b"a", 200)
+
+
+def test_the_gauges_of_a_process_that_leads_and_of_one_that_stands_by() -> None:
+    pulse = Pulse()
+    pulse.end(SETTLED, 1.0, 2.0, 30.0)
+    leading = list(gauges_of(pulse, lambda: True))
+    assert leading[0].name == "gitfleet_leader" and leading[0].values == (((), 1.0),) and len(leading) > 3
+    assert [(one.name, one.values) for one in gauges_of(pulse, lambda: False)] == [("gitfleet_leader", (((), 0.0),))]

@@ -11,6 +11,7 @@ import pytest
 
 from gitfleet.errors import BadInput, RemoteUnreachable, Stopped
 from gitfleet.loop.driver import Driver
+from gitfleet.loop.pulse import why_unready
 from gitfleet.loop.results import ReconcileResult
 from gitfleet.loop.runner import Runner, Wake
 from gitfleet.model.state import FleetState
@@ -146,9 +147,39 @@ def test_a_wrong_start_is_told_and_a_bad_push_is_outlived() -> None:
 
 
 def test_the_loop_ends_in_the_middle_of_a_tick_that_is_given_up() -> None:
-    loop = Loop([SETTLED, Stopped("gitfleet is being stopped")])
+    def given_up() -> Step:
+        loop.wake.stop()
+        return Stopped("gitfleet is being stopped")
+
+    loop = Loop([SETTLED, given_up])
     assert loop.runner.until_stopped() == 0
     assert (loop.driver.reconciles, loop.watched) == (2, ["begun", "ended"])
+
+
+def test_who_does_not_lead_stands_by_until_it_does() -> None:
+    beats: list[str] = []
+
+    def leads() -> bool:
+        beats.append(why_unready(loop.runner.pulse.beat, loop.clock.monotonic(), stopped=False))
+        return len(beats) > 2
+
+    loop = Loop([SETTLED], waits=4)
+    loop.wake.leads = leads
+    loop.runner.until_stopped()
+    assert loop.driver.reconciles == 2
+    assert loop.wake.pauses == [60.0, 60.0, 30.0, 30.0]
+    assert beats == ["no reconcile has succeeded yet", "", "", ""]
+
+
+def test_a_leader_that_loses_its_lease_gives_its_pass_up_and_stands_by() -> None:
+    def lost() -> Step:
+        loop.wake.leads = lambda: False
+        return Stopped("this process does not lead any more")
+
+    loop = Loop([SETTLED, lost, SETTLED], waits=4)
+    loop.runner.until_stopped()
+    assert (loop.driver.reconciles, loop.wake.pauses) == (2, [30.0, 60.0, 60.0, 60.0])
+    assert loop.runner.pulse.beat.stands_by
 
 
 def test_until_settled_ends_with_the_settled_tick() -> None:

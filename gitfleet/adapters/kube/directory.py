@@ -13,8 +13,10 @@ from typing import Final
 
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.kube.client import KubeClient
+from gitfleet.adapters.kube.fenced import FencedTransport
 from gitfleet.adapters.kube.kubeconfigs import Rules, parse_kubeconfig, read_kubeconfig
-from gitfleet.adapters.kube.logins import Endpoint, FileLogin, LoginSource
+from gitfleet.adapters.kube.logins import Endpoint, LoginSource
+from gitfleet.adapters.kube.own_cluster import own_cluster, pod_namespace
 from gitfleet.adapters.kube.properties_collecting import Collector, Provider
 from gitfleet.adapters.kube.properties_view import WireView
 from gitfleet.adapters.kube.secrets import read_secret_key
@@ -56,6 +58,8 @@ class KubeDirectory:
         self._providers = providers
         self._timeouts = timeouts
         self._transports = transports or self._connect
+        self.may_write: Callable[[], bool] = lambda: True
+        """Asked before each request that is no read; nothing is sent once it says no."""
         self._clock: Clock = clock or SystemClock()
         self._clients: dict[tuple[str, Connection | None], KubeClient] = {}
         self._lock = threading.Lock()
@@ -72,7 +76,8 @@ class KubeDirectory:
             if known is not None and not known.refused:
                 known.period = timedelta(seconds=cluster.heartbeat_period_seconds)
                 return known
-        wire = Wire(cluster.name, self._transports(cluster), timeouts=self._timeouts)
+        transport = FencedTransport(self._transports(cluster), lambda: self.may_write())
+        wire = Wire(cluster.name, transport, timeouts=self._timeouts)
         collector: Collector | None = None
         if self._providers is not None:
             collector = Collector(WireView(wire), self._providers, limit=wire.timeouts.provider_seconds)
@@ -155,10 +160,8 @@ class KubeDirectory:
         """BadInput where Secrets of the namespace are not read: a repo author could name any Secret otherwise."""
         allowed = self._allowed.secret_namespaces
         if not allowed:
-            try:
-                allowed = ((self._allowed.service_account / "namespace").read_text(encoding="utf-8").strip(),)
-            except (OSError, ValueError):
-                allowed = ()
+            own = pod_namespace(self._allowed.service_account)
+            allowed = (own,) if own is not None else ()
         if namespace not in allowed:
             where = f"those of {' and '.join(sorted(allowed))}" if allowed else "no Secrets, since it runs in no pod"
             hint = f"start gitfleet with --secret-namespace {namespace} if kubeconfigs are kept there"
@@ -178,17 +181,4 @@ class KubeDirectory:
 
     def _own(self, name: str) -> tuple[Endpoint, LoginSource]:
         """The cluster that this process runs in, by the pod's service account."""
-        host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT")
-        if not host or not port:
-            hint = "run gitfleet as a pod there, or give another connection"
-            raise MissingPart(f"{name} is in the cluster that gitfleet runs in, and it runs in none", hint=hint)
-        try:
-            authority = (self._allowed.service_account / "ca.crt").read_text(encoding="ascii")
-        except (OSError, ValueError) as error:
-            raise MissingPart(
-                "the pod's service account has no ca.crt", hint="set automountServiceAccountToken"
-            ) from error
-        address = f"[{host}]" if ":" in host else host
-        return Endpoint(server=f"https://{address}:{port}", authority=authority), FileLogin(
-            self._allowed.service_account / "token"
-        )
+        return own_cluster(self._allowed.service_account, name)
