@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,10 +12,9 @@ from gitfleet import __version__
 from gitfleet.adapters.http_server import HttpServer
 from gitfleet.adapters.metrics import PrometheusMetrics
 from gitfleet.errors import BadInput
-from gitfleet.loop.counting import count_events, count_reconciles, gauges_of
+from gitfleet.loop.counting import Counting, count_events, count_reconciles, gauges_of
 from gitfleet.loop.driver import Listener
 from gitfleet.loop.endpoints import metrics_page, probes, routes
-from gitfleet.loop.notifying import Notifications
 from gitfleet.loop.webhook_signatures import MOST_SECRET_BYTES, secrets_in
 from gitfleet.loop.webhooks import Hints, Receiver
 from gitfleet.loop.workspace import Workspace
@@ -27,14 +26,14 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def served(
-    workspace: Workspace, http: HttpSettings, then: Listener, notifications: Notifications | None = None
+    workspace: Workspace, http: HttpSettings, then: Listener, counted: Sequence[Counting] = ()
 ) -> Iterator[Listener]:
-    """While this lasts, the loop of the workspace answers at an address, and notifications are counted; the listener
+    """While this lasts, the loop of the workspace answers at an address, and those of `counted` count; the listener
     that is to get its events. BadInput where the address cannot be had."""
     pulse, clock = workspace.pulse, workspace.clock
     metrics = PrometheusMetrics(__version__, partial(gauges_of, pulse, lambda: workspace.wake.leads()))
-    if notifications is not None:
-        notifications.metrics = metrics
+    for one in counted:
+        one.metrics = metrics
     pulse.listeners.append(count_reconciles(metrics, clock))
     reads = {**probes(pulse, workspace.wake, clock), "/metrics": metrics_page(metrics.page)}
     hints = Hints(trigger=workspace.wake.trigger, clock=clock)

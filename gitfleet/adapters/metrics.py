@@ -18,6 +18,7 @@ from prometheus_client.registry import Collector
 
 from gitfleet.views import FleetGauge
 
+_PHASE_SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 
@@ -35,6 +36,13 @@ class PrometheusMetrics:
         self._reconciles = Counter("gitfleet_reconciles", "Reconciles by outcome", ["outcome"], registry=registry)
         self._seconds = Histogram(
             "gitfleet_reconcile_duration_seconds", "How long reconciles took", buckets=_SECONDS, registry=registry
+        )
+        self._phases = Histogram(
+            "gitfleet_reconcile_phase_seconds",
+            "How long phases took",
+            ["phase"],
+            buckets=_PHASE_SECONDS,
+            registry=registry,
         )
         self._success = Gauge(
             "gitfleet_reconcile_last_success_timestamp_seconds", "When the last one succeeded", registry=registry
@@ -56,6 +64,10 @@ class PrometheusMetrics:
         self._seconds.observe(seconds)
         if at is not None:
             self._success.set(at)
+
+    def phase(self, name: str, seconds: float) -> None:
+        """See the port."""
+        self._phases.labels(name).observe(seconds)
 
     def performed(self, action: str, outcome: str) -> None:
         """See the port."""

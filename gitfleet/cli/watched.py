@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -16,8 +17,11 @@ from gitfleet.cli.options import collected
 from gitfleet.settings import ElectionSettings, Settings
 
 if TYPE_CHECKING:
+    from gitfleet.loop.counting import Counting
     from gitfleet.loop.driver import Listener
     from gitfleet.loop.workspace import Workspace
+
+_OTLP: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,14 +77,28 @@ def listened(
             from gitfleet.wiring_lease import elected
 
             stack.enter_context(elected(workspace, settings, given.election))
-        notifications = None
+        from gitfleet.loop.phases import Phases
+
+        counted: list[Counting] = [phases := Phases(clock=workspace.clock)]
+        phases.watch(workspace.driver, workspace.pulse)
+        if _traces_are_asked_for():
+            from gitfleet.wiring_tracing import traced
+
+            stack.enter_context(traced(workspace, phases))
         if given.notify:
             from gitfleet.wiring_notify import notified
 
             notifications = stack.enter_context(notified(workspace, dict(given.notify), secrets))
             listen = notifications.listening(listen)
+            counted.append(notifications)
         if settings.http is not None:
             from gitfleet.wiring_http import served
 
-            listen = stack.enter_context(served(workspace, settings.http, listen, notifications))
+            listen = stack.enter_context(served(workspace, settings.http, listen, counted))
         yield listen
+
+
+def _traces_are_asked_for() -> bool:
+    """Whether the standard variables of OpenTelemetry say where traces go."""
+    disabled = os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
+    return not disabled and any(os.environ.get(name) for name in _OTLP)

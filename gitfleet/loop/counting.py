@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
 from gitfleet.loop.driver import Listener
 from gitfleet.loop.pulse import Pass, Pulse, outcome_of
@@ -11,6 +12,12 @@ from gitfleet.model.failures import Failure
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.metrics import Metrics
 from gitfleet.views import FleetGauge, fleet_gauges
+
+
+class Counting(Protocol):
+    """What counts, once it is given where."""
+
+    metrics: Metrics | None
 
 
 def count_reconciles(metrics: Metrics, clock: Clock) -> Callable[[Pass], None]:

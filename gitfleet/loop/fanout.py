@@ -13,10 +13,12 @@ from typing import Any, TypeVar
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.errors import GitfleetError, Stopped
+from gitfleet.loop.untraced import Untraced
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update
 from gitfleet.ports.clusters import ClusterDirectory
+from gitfleet.ports.tracing import Tracing
 
 log = logging.getLogger(__name__)
 Write = Create | Update | Delete
@@ -32,12 +34,14 @@ class Fanout:
     `timeout` is how long, in seconds, clusters are begun with and waited for; the others' results count meanwhile. One
     that was begun late has half of it all the same. Those that nobody came to are not asked in this pass, which says
     nothing of them; they come before others in the next one, and clusters that did not answer come last.
+    `tracing` is told of each call.
     Once `stopped` says so a reconcile is given up (Stopped) rather than waited for: that is as harmless as a kill."""
 
     directory: ClusterDirectory
     executor: Executor | None
     timeout: float = 60.0
     stopped: Callable[[], bool] = lambda: False
+    tracing: Tracing = Untraced()
     _busy: dict[str, Future[Any]] = field(default_factory=dict)
     _turns: dict[str, tuple[bool, int]] = field(default_factory=dict)
     _passes: Iterator[int] = field(default_factory=lambda: count(1))
@@ -48,7 +52,11 @@ class Fanout:
         """One observation of every cluster that `keys` names; one that cannot be reached is observed as unreachable."""
 
         def observe_one(name: str) -> ClusterObservation:
-            return self.directory.reader(clusters[name]).observe(keys[name], probe=probe)
+            with self.tracing.cluster("observe", name) as failed:
+                found = self.directory.reader(clusters[name]).observe(keys[name], probe=probe)
+                if not found.reachable:
+                    failed(OutcomeCode.UNREACHABLE.value)
+                return found
 
         def failed(name: str, why: str, code: OutcomeCode) -> ClusterObservation:
             asked = code is not OutcomeCode.NOT_ASKED
@@ -67,7 +75,8 @@ class Fanout:
         """What each cluster would make of manifests, clusters side by side; one answer for each question."""
 
         def ask(name: str) -> Sequence[DryRun]:
-            return self.directory.reader(clusters[name]).dry_run(questions[name])
+            with self.tracing.cluster("dry_run", name):
+                return self.directory.reader(clusters[name]).dry_run(questions[name])
 
         def failed(name: str, why: str, code: OutcomeCode) -> Sequence[DryRun]:
             return [DryRun(live.body, None, why) for _, live in questions[name]]
@@ -80,7 +89,11 @@ class Fanout:
         """Carry out the operations of each cluster, clusters side by side; one outcome for each operation."""
 
         def perform_on(name: str) -> Sequence[Outcome]:
-            return self.directory.client(clusters[name]).perform(operations[name])
+            with self.tracing.cluster("perform", name) as failed:
+                outcomes = self.directory.client(clusters[name]).perform(operations[name])
+                if (refused := next((one for one in outcomes if not one.ok), None)) is not None:
+                    failed(refused.code.value)
+                return outcomes
 
         def failed(name: str, why: str, code: OutcomeCode) -> Sequence[Outcome]:
             return [Outcome(operation=o, ok=False, code=code, message=why) for o in operations[name]]

@@ -64,15 +64,21 @@ class Beat:
 
 @dataclass(slots=True, kw_only=True)
 class Pulse:
-    """What is known of the loop. `listeners` get every reconcile when it is over; what they raise stops nothing."""
+    """What is known of the loop. `starting` are called as a reconcile begins, `listeners` get it when it is over; what
+    they raise stops nothing."""
 
     beat: Beat = Beat()
     last: ReconcileResult | None = None
     listeners: list[Callable[[Pass], None]] = field(default_factory=list)
+    starting: list[Callable[[], None]] = field(default_factory=list)
+    _failures: Failures = field(default_factory=Failures)
 
     def begin(self, now: float) -> None:
         """A reconcile begins."""
         self.beat = Beat(began=now, has_worked=self.beat.has_worked, trouble=self.beat.trouble)
+        self._failures = Failures()
+        for start in self.starting:
+            self._failures.contain(Subject("traces", ""), None, start)
 
     def stand_by(self) -> None:
         """Another process leads: nothing is due here."""
@@ -85,7 +91,7 @@ class Pulse:
             self.last = result
         trouble = _trouble(result.cause) if isinstance(result, Failure) else ""
         self.beat = Beat(due=now + pause, has_worked=self.beat.has_worked or not failed, trouble=trouble)
-        over, failures = Pass(result=result, seconds=now - began), Failures()
+        over, failures = Pass(result=result, seconds=now - began), self._failures
         for listener in self.listeners:
             failures.contain(Subject("metrics", ""), None, listener, over)
         return failures

@@ -11,6 +11,9 @@ class Metrics(Protocol):
     def reconciled(self, outcome: str, seconds: float, at: float | None) -> None:
         """A reconcile ended: `at` (seconds since 1970) where it succeeded."""
 
+    def phase(self, name: str, seconds: float) -> None:
+        """A phase of a reconcile ended."""
+
     def performed(self, action: str, outcome: str) -> None:
         """An operation on a cluster was carried out, or not."""
 

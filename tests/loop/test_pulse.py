@@ -88,6 +88,9 @@ class Counted:
     def reconciled(self, outcome: str, seconds: float, at: float | None) -> None:
         self.calls.append((outcome, seconds, at is not None))
 
+    def phase(self, name: str, seconds: float) -> None:
+        self.calls.append((name, seconds))
+
     def performed(self, action: str, outcome: str) -> None:
         self.calls.append((action, outcome))
 
