@@ -1,0 +1,215 @@
+"""The manifests of examples/deploy on a real API server with RBAC and Pod Security `restricted`: they are accepted as
+they are, and with the rights that they give the hub does its work on a member and nothing else."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.architecture.sources import ROOT
+from tests.cli.conftest import Shell, make_repo
+from tests.cli.conftest import gitfleet as gitfleet  # the fixture
+from tests.realparts.api_server import ApiServer
+from tests.realparts.control_plane import ControlPlanes
+
+DEPLOY = ROOT / "examples" / "deploy"
+OVERLAY = "resources: [../hub]\ncomponents: [../webhook, ../ssh]\n"
+PLURALS = {
+    "ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings", "ConfigMap": "configmaps",
+    "Deployment": "deployments", "Namespace": "namespaces", "NetworkPolicy": "networkpolicies", "Pod": "pods",
+    "Role": "roles", "RoleBinding": "rolebindings", "Service": "services", "ServiceAccount": "serviceaccounts",
+}  # fmt: skip
+FLEET = {
+    "placements/shop.yaml": """\
+apiVersion: placement.kubernetes-fleet.io/v1
+kind: ClusterResourcePlacement
+metadata: {name: shop}
+spec:
+  resourceSelectors: [{group: "", version: v1, kind: Namespace, name: shop}]
+  policy: {placementType: PickFixed, clusterNames: [east]}
+""",
+    "clusters/east.yaml": """\
+apiVersion: cluster.kubernetes-fleet.io/v1
+kind: MemberCluster
+metadata: {name: east}
+spec: {connection: {kubeconfig: {file: east}}}
+""",
+    "resources/shop.yaml": """\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: prices, namespace: shop}
+data: {list: "1"}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: shop, namespace: shop}
+spec: {ports: [{port: 80}]}
+""",
+}
+
+
+def built(kustomize: Path, folder: Path) -> list[dict[str, Any]]:
+    """What kustomize makes of a folder."""
+    done = subprocess.run([kustomize, "build", folder], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return [document for document in yaml.safe_load_all(done.stdout) if document]
+
+
+@dataclass(frozen=True)
+class Account:
+    """Somebody who asks an API server, by a token."""
+
+    server: ApiServer
+    token: str
+
+    def ask(self, method: str, path: str, body: object = None) -> tuple[int, str]:
+        """The status and the text of a response."""
+        request = urllib.request.Request(
+            self.server.url + path, method=method, data=json.dumps(body).encode() if body else None
+        )
+        request.add_header("Authorization", f"Bearer {self.token}")
+        request.add_header("Content-Type", "application/json" if method == "POST" else "application/apply-patch+yaml")
+        trust = ssl.create_default_context(cadata=self.server.ca_pem)
+        try:
+            with urllib.request.urlopen(request, context=trust, timeout=30) as response:
+                return response.status, response.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def apply(self, manifest: Mapping[str, Any], *, dry: bool = False) -> tuple[int, str]:
+        """Server-side apply of an object, where fields that are not known are refused."""
+        query = "?fieldManager=test&force=true&fieldValidation=Strict" + ("&dryRun=All" if dry else "")
+        return self.ask("PATCH", path_of(manifest) + query, manifest)
+
+    def must_apply(self, manifest: Mapping[str, Any]) -> None:
+        """Apply an object; AssertionError where that is refused."""
+        status, text = self.apply(manifest)
+        assert status in (200, 201), text
+
+
+def path_of(manifest: Mapping[str, Any]) -> str:
+    """Where an object lies on an API server."""
+    version, metadata = manifest["apiVersion"], manifest["metadata"]
+    group = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    place = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
+    return f"{group}{place}/{PLURALS[manifest['kind']]}/{metadata['name']}"
+
+
+def pod_of(deployment: Mapping[str, Any]) -> dict[str, Any]:
+    """The pod that a Deployment's controller would make."""
+    template = deployment["spec"]["template"]
+    metadata = {**template["metadata"], "name": "one", "namespace": deployment["metadata"]["namespace"]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
+
+
+@pytest.fixture(scope="module")
+def server(control_planes: ControlPlanes) -> ApiServer:
+    return control_planes.start("deploy", authorization="RBAC")
+
+
+@pytest.fixture(scope="module")
+def admin(server: ApiServer) -> Account:
+    return Account(server, server.token)
+
+
+def overlay(folder: Path) -> Path:
+    """An overlay on the hub with its components, beside copies of all."""
+    subprocess.run(["cp", "-r", DEPLOY, folder / "deploy"], check=True)
+    (folder / "deploy" / "mine").mkdir()
+    (folder / "deploy/mine/kustomization.yaml").write_text(OVERLAY)
+    return folder / "deploy" / "mine"
+
+
+def test_a_restricted_namespace_accepts_the_pods(kustomize: Path, admin: Account, tmp_path: Path) -> None:
+    manifests = built(kustomize, overlay(tmp_path))
+    for manifest in manifests:
+        admin.must_apply(manifest)
+    (pod,) = [pod_of(one) for one in manifests if one["kind"] == "Deployment"]
+    status, text = admin.apply(pod, dry=True)
+
+    assert status == 201, text
+    (container,) = pod["spec"]["containers"]
+    assert "--webhook=github=/etc/gitfleet/webhooks/github" in container["args"]
+    assert [one["name"] for one in container["env"] if "GIT" in one["name"] or "SSH" in one["name"]] == [
+        "GITFLEET_SSH_KEY_FILE",
+        "GITFLEET_KNOWN_HOSTS_FILE",
+    ]
+    container["securityContext"]["allowPrivilegeEscalation"] = True
+    status, text = admin.apply(pod, dry=True)
+    assert status == 403 and "violates PodSecurity" in text, "it is enforced"
+
+
+def test_the_pod_and_the_image_agree(kustomize: Path) -> None:
+    """Whatever the image writes has a volume; each argument is one of the command; probes ask for what it answers."""
+    from tests.image.dockerfile import config_of, stages_of
+
+    (pod,) = [pod_of(one) for one in built(kustomize, DEPLOY / "hub") if one["kind"] == "Deployment"]
+    (container,) = pod["spec"]["containers"]
+    config = config_of(stages_of(ROOT / "Dockerfile")[-1], {})
+    mounted = {mount["mountPath"] for mount in container["volumeMounts"] if not mount.get("readOnly")}
+    context = pod["spec"]["securityContext"]
+
+    assert mounted == {config.environment["GITFLEET_CACHE_DIR"], config.environment["TMPDIR"]}
+    assert config.user == f"{context['runAsUser']}:{context['runAsGroup']}"
+    assert pod["spec"]["automountServiceAccountToken"] is False
+    asked = [container[f"{name}Probe"]["httpGet"]["path"] for name in ("liveness", "readiness")]
+    assert asked == ["/healthz", "/readyz"]
+
+
+UNPLACED = {"kind": "ServiceAccount", "apiVersion": "v1", "metadata": {"name": "x", "namespace": "shop"}}
+
+
+@pytest.fixture(params=["member", "member-narrow"])
+def variant(request: pytest.FixtureRequest, kustomize: Path, admin: Account) -> Iterator[str]:
+    """A member with the namespace `shop`, and the rights of one variant while this lasts."""
+    manifests = built(kustomize, DEPLOY / request.param)
+    for name in ("shop", "elsewhere"):
+        admin.must_apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    for manifest in manifests:
+        admin.must_apply(manifest)
+    yield request.param
+    placed = [
+        {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": "shop"}}
+        for kind, name in (("ConfigMap", "prices"), ("Service", "shop"))
+    ]
+    for manifest in [*placed, *(one for one in manifests if one["kind"].endswith("Binding"))]:
+        admin.ask("DELETE", path_of(manifest))
+
+
+def test_with_its_rights_it_does_its_work_and_nothing_else(
+    gitfleet: Shell, server: ApiServer, admin: Account, tmp_path: Path, variant: str
+) -> None:
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
+    status, text = admin.ask("POST", "/api/v1/namespaces/gitfleet/serviceaccounts/gitfleet/token", body)
+    assert status == 201, text
+    own = Account(server, json.loads(text)["status"]["token"])
+    config = server.kubeconfig
+    config["users"][0]["user"] = {"token": own.token}
+    (tmp_path / "kubeconfigs").mkdir()
+    (tmp_path / "kubeconfigs" / "east").write_text(json.dumps(config))
+    repo = make_repo(tmp_path / "fleet", FLEET)
+
+    done = gitfleet("run", "--until-settled", repo, "--kubeconfig-dir", tmp_path / "kubeconfigs")
+    assert done.code == 0, done
+    for path in ("configmaps/prices", "services/shop"):
+        assert admin.ask("GET", f"/api/v1/namespaces/shop/{path}")[0] == 200, path
+    for place in ("", "/namespaces/kube-system", "/namespaces/shop", "/namespaces/gitfleet"):
+        assert own.ask("GET", f"/api/v1{place}/secrets")[0] == 403, place
+    assert own.ask("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles")[0] == 403
+    assert own.apply(UNPLACED)[0] == 403, "a kind that is not among those that are placed"
+    elsewhere = own.ask("GET", "/api/v1/namespaces/elsewhere/configmaps")[0]
+    assert elsewhere == (200 if variant == "member" else 403)
