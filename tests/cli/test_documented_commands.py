@@ -97,8 +97,8 @@ def shell(home: Path, text: str, folder: Path | None = None) -> subprocess.Compl
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_commands_of_a_page(page: Path, place: Path) -> None:
-    if page.parent.name == "examples":
-        shutil.copytree(page.parent, place / "fleet" / "examples")
+    if page.parent.name == "examples" or page.stem == "git-server-rules":
+        shutil.copytree(ROOT / "examples", place / "fleet" / "examples")
     for block in blocks_of(page):
         if block.not_run:
             continue

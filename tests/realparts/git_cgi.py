@@ -7,7 +7,7 @@ import binascii
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -34,8 +34,11 @@ class GitHost(Protocol):
     """What the handler asks of the server that it works for."""
 
     root: Path
-    credentials: tuple[str, str] | None
     before_receive_pack: Callable[[Path], None] | None
+
+    @property
+    def logins(self) -> Mapping[str, str]:
+        """Every user with a password; nobody needs one where there is none."""
 
     def judge(self, request: str) -> Verdict:
         """Say what shall happen to ``"<method> <path and query>"``."""
@@ -83,21 +86,20 @@ class GitHandler(BaseHTTPRequestHandler):
         verdict = server.host.judge(f"{self.command} {self.path}")
         if verdict.status is not None:
             self._refuse(verdict.status)
-        elif not self._is_authorized(server.host.credentials):
+        elif server.host.logins and self._user(server.host.logins) is None:
             self._refuse(401, ("WWW-Authenticate", 'Basic realm="git"'))
         else:
             self._warn_of_push(server.host)
             self._run_backend(server, lose_answer=verdict.lose_answer)
 
-    def _is_authorized(self, credentials: tuple[str, str] | None) -> bool:
-        if credentials is None:
-            return True
+    def _user(self, logins: Mapping[str, str]) -> str | None:
+        """Who asks, by basic authentication; None for nobody who is known."""
         kind, _, value = self.headers.get("Authorization", "").partition(" ")
         try:
-            given = base64.b64decode(value, validate=True).decode()
+            user, _, password = base64.b64decode(value, validate=True).decode().partition(":")
         except (binascii.Error, UnicodeDecodeError):
-            return False
-        return kind.lower() == "basic" and given == ":".join(credentials)
+            return None
+        return user if kind.lower() == "basic" and logins.get(user) == password else None
 
     def _refuse(self, status: int, *headers: tuple[str, str]) -> None:
         """Answer by a bare status; the body is read first, as the client may not listen before."""
@@ -178,8 +180,8 @@ class GitHandler(BaseHTTPRequestHandler):
             "REMOTE_ADDR": self.client_address[0],
             "CONTENT_TYPE": self.headers.get("Content-Type", ""),
         }
-        if host.credentials is not None:
-            environment["REMOTE_USER"] = host.credentials[0]
+        if (user := self._user(host.logins)) is not None:
+            environment["REMOTE_USER"] = user
         passed_on = {
             "Content-Length": "CONTENT_LENGTH",
             "Content-Encoding": "HTTP_CONTENT_ENCODING",

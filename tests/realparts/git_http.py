@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from .assets import MissingRealPart
 from .git_cgi import GitCgiServer, Verdict
@@ -39,6 +40,9 @@ class GitHttpServer:
     and ``password`` every request needs both, as basic authentication. With a ``certificate`` (its
     file and that of its key) it speaks https.
 
+    ``more_logins`` are other users with their passwords, ``program`` is a CGI program in the
+    place of git's own: both may be set before it serves.
+
     These may be changed while it serves: ``latency`` (seconds before each request is looked
     at) and ``before_receive_pack`` (called with the repository's path after a push arrived
     and before git sees it, so that a test can win a race). ``requests`` lists every request
@@ -56,6 +60,8 @@ class GitHttpServer:
         self.root = root
         self._certificate = certificate
         self.credentials = None if user is None else (user, password or "")
+        self.more_logins: dict[str, str] = {}
+        self.program: Path | None = None
         self.latency = 0.0
         self.before_receive_pack: Callable[[Path], None] | None = None
         self.requests: list[str] = []
@@ -65,9 +71,15 @@ class GitHttpServer:
         self._environment = _clean_environment()
         self._server: GitCgiServer | None = None
 
+    @property
+    def logins(self) -> dict[str, str]:
+        """Every user with a password; nobody needs one where there is none."""
+        return {**dict([self.credentials] if self.credentials else []), **self.more_logins}
+
     def __enter__(self) -> GitHttpServer:
         self.root.mkdir(parents=True, exist_ok=True)
-        self._server = GitCgiServer(self, [self._git, "http-backend"], self._environment)
+        backend = [self._git, "http-backend"] if self.program is None else [str(self.program)]
+        self._server = GitCgiServer(self, backend, self._environment)
         if self._certificate is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(*self._certificate)
@@ -93,13 +105,15 @@ class GitHttpServer:
             self._run("--git-dir", str(path), "config", key, value)
         return path
 
-    def url(self, name: str, *, with_credentials: bool = False) -> str:
-        """Return a repository's address, on request with the user and password inside it."""
+    def url(self, name: str, *, with_credentials: bool = False, user: str | None = None) -> str:
+        """Return a repository's address, on request with the user, or one of ``more_logins``, and password in it."""
         if self._server is None:
             raise RuntimeError("GitHttpServer is a context manager: use it in a with block")
         login = ""
         if with_credentials and self.credentials is not None:
             login = ":".join(self.credentials) + "@"
+        if user is not None:
+            login = f"{quote(user, safe='')}:{quote(self.logins[user], safe='')}@"
         scheme = "http" if self._certificate is None else "https"
         return f"{scheme}://{login}127.0.0.1:{self._server.server_port}/{name}.git"
 
