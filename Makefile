@@ -37,7 +37,7 @@ mutants: $(VENV)/.installed
 	$(BIN)/python -m tests.mutants $(PACKAGE)
 
 bench: $(VENV)/.installed
-	for name in fleet runs scheduling reconcile apply; do $(BIN)/python -m benchmarks.$$name || exit 1; done
+	for name in fleet runs scheduling reconcile apply webhook_to_applied; do $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 # What the image installs, and what builds gitfleet in it: exact versions with hashes. No registry is named, so that a
 # mirror may be used.
