@@ -6,13 +6,14 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 STATE = "gitfleet/state"
-_WHEN = "2026-01-01T00:00:{:02d}Z"
+_FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 _UID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 _VERSION = re.compile(r"(resourceVersion: ).*")
@@ -55,7 +56,7 @@ class ConfigRepo:
             else:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(content)
-        when = _WHEN.format(self._commits)
+        when = (_FIRST + timedelta(seconds=self._commits)).strftime("%Y-%m-%dT%H:%M:%SZ")
         self._commits += 1
         git(self.work, "add", "--all")
         git(self.work, "commit", "--quiet", "-m", message, GIT_AUTHOR_DATE=when, GIT_COMMITTER_DATE=when)
