@@ -41,7 +41,7 @@ bench: $(VENV)/.installed
 
 # What the image installs, and what builds gitfleet in it: exact versions with hashes. No registry is named, so that a
 # mirror may be used.
-IMAGE_EXTRAS := forges sops
+IMAGE_EXTRAS := forges otel sops
 COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock'
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from gitfleet import __version__
+from gitfleet import __version__, extra
 from gitfleet.loop.phases import Phases
 from gitfleet.loop.workspace import Workspace
 
@@ -20,7 +20,7 @@ def traced(workspace: Workspace, phases: Phases) -> Iterator[None]:
     try:
         from gitfleet.adapters.tracing import by_environment
     except ImportError:
-        hint = 'install it with: pip install "gitfleet-hub[otel]"'
+        hint = f"install it with: {extra('otel')}"
         log.warning("OTEL_EXPORTER_OTLP_ENDPOINT asks for traces, and OpenTelemetry is not installed; %s", hint)
         yield
         return

@@ -82,6 +82,10 @@ def declared() -> list[str]:
     return [text for group in groups for text in group if canonicalize_name(Requirement(text).name) != DISTRIBUTION]
 
 
+def test_the_image_has_every_extra_of_the_command() -> None:
+    assert set(image_extras()) == set(EXTRAS) - {"dev", "release"}
+
+
 def test_every_imported_package_is_declared_and_every_declared_one_is_used() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "deptry", "gitfleet"], cwd=ROOT, capture_output=True, text=True, check=False

@@ -23,10 +23,11 @@ from tests.realparts.api_server import ApiServer
 from tests.realparts.control_plane import ControlPlanes
 
 DEPLOY = ROOT / "examples" / "deploy"
-OVERLAY = "resources: [../hub]\ncomponents: [../webhook, ../ssh]\n"
+OVERLAY = "resources: [../hub]\ncomponents: [../webhook, ../ssh, ../leader-election]\n"
 PLURALS = {
     "ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings", "ConfigMap": "configmaps",
-    "Deployment": "deployments", "Namespace": "namespaces", "NetworkPolicy": "networkpolicies", "Pod": "pods",
+    "Deployment": "deployments", "Lease": "leases", "Namespace": "namespaces", "NetworkPolicy": "networkpolicies",
+    "Pod": "pods", "PodDisruptionBudget": "poddisruptionbudgets",
     "Role": "roles", "RoleBinding": "rolebindings", "Service": "services", "ServiceAccount": "serviceaccounts",
 }  # fmt: skip
 FLEET = {
@@ -82,7 +83,7 @@ class Account:
             self.server.url + path, method=method, data=json.dumps(body).encode() if body else None
         )
         request.add_header("Authorization", f"Bearer {self.token}")
-        request.add_header("Content-Type", "application/json" if method == "POST" else "application/apply-patch+yaml")
+        request.add_header("Content-Type", "application/json" if method != "PATCH" else "application/apply-patch+yaml")
         trust = ssl.create_default_context(cadata=self.server.ca_pem)
         try:
             with urllib.request.urlopen(request, context=trust, timeout=30) as response:
@@ -170,6 +171,36 @@ def test_the_pod_and_the_image_agree(kustomize: Path) -> None:
     assert asked == ["/healthz", "/readyz"]
 
 
+def account(admin: Account) -> Account:
+    """The service account of the pod, by a token that the server gave out for it."""
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
+    status, text = admin.ask("POST", "/api/v1/namespaces/gitfleet/serviceaccounts/gitfleet/token", body)
+    assert status == 201, text
+    return Account(admin.server, json.loads(text)["status"]["token"])
+
+
+def test_two_replicas_may_use_one_lease_and_nothing_else(kustomize: Path, admin: Account, tmp_path: Path) -> None:
+    manifests = built(kustomize, overlay(tmp_path))
+    for manifest in manifests:
+        admin.must_apply(manifest)
+    own = account(admin)
+    deployments = [one for one in manifests if one["kind"] == "Deployment"]
+    (container,) = pod_of(deployments[0])["spec"]["containers"]
+    assert "--leader-election=gitfleet/gitfleet-leader" in container["args"]
+    leases = "/apis/coordination.k8s.io/v1/namespaces/{}/leases"
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "gitfleet-leader"}}
+
+    assert own.ask("POST", leases.format("gitfleet"), lease)[0] == 201
+    status, text = own.ask("GET", leases.format("gitfleet") + "/gitfleet-leader")
+    assert status == 200
+    held = {**json.loads(text), "spec": {"holderIdentity": "one"}}
+    assert own.ask("PUT", leases.format("gitfleet") + "/gitfleet-leader", held)[0] == 200
+    assert own.ask("DELETE", leases.format("gitfleet") + "/gitfleet-leader")[0] == 403
+    assert own.ask("POST", leases.format("kube-system"), lease)[0] == 403
+    for path in ("secrets", "configmaps", "pods"):
+        assert own.ask("GET", f"/api/v1/namespaces/gitfleet/{path}")[0] == 403, path
+
+
 UNPLACED = {"kind": "ServiceAccount", "apiVersion": "v1", "metadata": {"name": "x", "namespace": "shop"}}
 
 
@@ -193,10 +224,7 @@ def variant(request: pytest.FixtureRequest, kustomize: Path, admin: Account) -> 
 def test_with_its_rights_it_does_its_work_and_nothing_else(
     gitfleet: Shell, server: ApiServer, admin: Account, tmp_path: Path, variant: str
 ) -> None:
-    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
-    status, text = admin.ask("POST", "/api/v1/namespaces/gitfleet/serviceaccounts/gitfleet/token", body)
-    assert status == 201, text
-    own = Account(server, json.loads(text)["status"]["token"])
+    own = account(admin)
     config = server.kubeconfig
     config["users"][0]["user"] = {"token": own.token}
     (tmp_path / "kubeconfigs").mkdir()
