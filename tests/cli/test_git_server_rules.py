@@ -330,6 +330,54 @@ def test_by_ssh_what_is_asked_for_only_chooses_the_program(place: Path) -> None:
     assert "only git fetch and git push are served here" in archive.stderr
 
 
+@pytest.fixture
+def apart(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GitHttpServer]:
+    """The server with a repository for each of two members."""
+    monkeypatch.setenv("GITFLEET_MEMBERS", "/members")
+    fleet = place / "fleet.git"
+    git(fleet, "config", "gitfleet.memberRepos", str(place / "members"))
+    shutil.copy(RULES / "post-receive", fleet / "hooks")
+    for cluster in ("eu-1", "eu-2"):
+        repo = bare(place / "members" / f"{cluster}.git")
+        shutil.copytree(fleet / "hooks", repo / "hooks")
+        git(repo, "config", "gitfleet.hubRepo", str(fleet))
+    try:
+        serving = GitHttpServer(place)
+    except MissingRealPart as missing:
+        give_up(missing)
+    serving.more_logins, serving.program = dict(LOGINS), RULES / "gitfleet-git"
+    with serving:
+        yield serving
+
+
+def test_a_repository_for_each_member(apart: GitHttpServer, place: Path) -> None:
+    fleet, desk, mine = place / "fleet.git", place / "desk.git", place / "members" / "eu-1.git"
+    hub, theirs, ours = (
+        apart.url(*of, user=who) for of, who in ((("fleet",), HUB), (("members/eu-1",), ONE), (("fleet",), ONE))
+    )
+
+    # What the hub delivers is there at once, and nothing else that the fleet has, in whatever way one asks.
+    assert run_git(desk, "push", hub, f"next/{DELIVER}:{DELIVER}", "next/gitfleet/state:gitfleet/state").returncode == 0
+    assert refs(mine) == f"{head(fleet, DELIVER)} refs/heads/{DELIVER}\n"
+    assert refs(place / "members" / "eu-2.git") == ""
+    known = set(git(mine, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split())
+    assert known == set(git(fleet, "rev-list", "--objects", "--no-object-names", DELIVER).split())
+    # A report is with the hub at once, and a member writes no other branch, here or there.
+    assert run_git(desk, "push", theirs, f"+report:{MEMBER}").returncode == 0
+    assert head(fleet, MEMBER) == head(mine, MEMBER) == head(desk, "report")
+    before = refs(fleet)
+    for what in ("next/main:main", f"+other:{DELIVER}", "+report:gitfleet/member/eu-2", f":{MEMBER}"):
+        assert run_git(desk, "push", theirs, what).returncode != 0
+    # No other repository answers a member at all.
+    for url in (ours, apart.url("members/eu-2", user=ONE), apart.url("members/eu-1.git/../eu-2", user=ONE)):
+        assert "error: 403" in run_git(desk, "ls-remote", url).stderr
+        assert run_git(desk, "push", url, f"+report:{MEMBER}").returncode != 0
+    assert refs(fleet) == before
+    # A cluster that leaves loses its deliveries there too.
+    assert run_git(desk, "push", hub, f":{DELIVER}").returncode == 0
+    assert head(mine, DELIVER) is None
+
+
 def test_the_hub_works_and_people_merge(
     hiding: GitHttpServer, place: Path, gitfleet: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -360,7 +408,7 @@ def test_the_hub_works_and_people_merge(
     assert "more.yaml" in git(fleet, "ls-tree", "-r", "--name-only", "gitfleet/rendered")
 
 
-@pytest.mark.parametrize("name", ["pre-receive", "gitfleet-git"])
+@pytest.mark.parametrize("name", ["pre-receive", "post-receive", "gitfleet-git"])
 def test_the_scripts_are_plain_shell(name: str) -> None:
     script = RULES / name
     assert script.stat().st_mode & 0o111 == 0o111
