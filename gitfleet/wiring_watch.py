@@ -27,6 +27,7 @@ def watching_clusters(workspace: Workspace) -> Iterator[None]:
         yield
         return
     watching = KubeWatching(real.client, workspace.clock, workspace.wake.trigger, most=_most_watches())
+    real.rests = watching.rests
     workspace.driver = replace(workspace.driver, watching=watching)
     try:
         yield

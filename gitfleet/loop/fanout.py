@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ from gitfleet.loop.untraced import Untraced
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update
-from gitfleet.ports.clusters import ClusterDirectory
+from gitfleet.ports.clusters import ClusterDirectory, HealthReader
 from gitfleet.ports.tracing import Tracing
 
 log = logging.getLogger(__name__)
@@ -68,6 +68,27 @@ class Fanout:
             if observation.asked:
                 self._turns[name] = (not observation.reachable, number)
         return observations
+
+    def check(
+        self, clusters: Mapping[str, MemberCluster], known: Mapping[str, ClusterObservation]
+    ) -> dict[str, ClusterObservation]:
+        """These observations, with health and properties of now; one that cannot be reached is observed as unreachable,
+        and one that nobody came to stays as it is known."""
+
+        def check_one(name: str) -> ClusterObservation:
+            with self.tracing.cluster("observe", name) as failed:
+                reader = self.directory.reader(clusters[name])
+                seen = reader.check(known[name]) if isinstance(reader, HealthReader) else reader.observe(())
+                if not seen.reachable:
+                    failed(OutcomeCode.UNREACHABLE.value)
+                return replace(seen, live=known[name].live) if seen.reachable else seen
+
+        def failed(name: str, why: str, code: OutcomeCode) -> ClusterObservation:
+            if code is OutcomeCode.NOT_ASKED:
+                return known[name]
+            return ClusterObservation(cluster=name, reachable=False, error=why)
+
+        return self._all(sorted(known), check_one, failed)
 
     def dry_run(
         self, clusters: Mapping[str, MemberCluster], questions: Mapping[str, Sequence[tuple[Manifest, LiveObject]]]

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
+from zlib import crc32
 
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.objects import ObjectKey
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.unchanged import with_known_objects
+from gitfleet.model.backoff import Backoff
 from gitfleet.model.decisions import Decision
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Operation, Update
@@ -22,10 +24,10 @@ from gitfleet.model.state import changed
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.watching import Watching
 
-PROBED_AFTER: Final = 60.0
-"""Seconds after which a cluster is asked for its health, namespaces and properties again."""
-READ_AFTER: Final = 600.0
-"""Seconds after which its objects are read again, whatever a watch says."""
+PROBED_AFTER: Final = 120.0
+"""Seconds after which a cluster is asked for its health again, at the latest."""
+READ_AFTER: Final = 7200.0
+"""Seconds after which its objects are read again, at the latest, whatever a watch says."""
 _Keys = Mapping[str, Collection[ObjectKey]]
 
 
@@ -40,13 +42,25 @@ class _Kept:
     probed: float
 
 
+@dataclass(slots=True)
+class _Unanswered:
+    """An observation of a cluster that did not answer, which counts until it is asked again."""
+
+    observation: ClusterObservation
+    connection: Connection | None
+    failures: Backoff = field(default_factory=Backoff)
+    retry_at: float = 0.0
+
+
 @dataclass(slots=True, kw_only=True)
 class KeptObservations:
-    """Observes clusters; without `watching` each is read in each pass."""
+    """Observes clusters; without `watching` each is read in each pass. With it, one that does not answer is asked again
+    along KubeFleet's curve, and at once when its watches are there or its connection is another one."""
 
     clock: Clock
     watching: Watching | None = None
     _kept: dict[str, _Kept] = field(default_factory=dict)
+    _unanswered: dict[str, _Unanswered] = field(default_factory=dict)
     _fresh: set[str] = field(default_factory=set)
     _last: Mapping[str, ClusterObservation] = field(default_factory=dict)
 
@@ -58,12 +72,15 @@ class KeptObservations:
         self._fresh, now = set(), self.clock.monotonic()
         if self.watching is not None:
             self.watching.keep(keys)
+        self._unanswered = {name: one for name, one in self._unanswered.items() if name in keys}
         vouched = {name for name in keys if self._vouched(clusters[name], keys[name], now)}
-        probed = {name for name in vouched if now - self._kept[name].probed >= PROBED_AFTER}
+        probed = {name for name in vouched if now - self._kept[name].probed >= _probed_after(clusters[name])}
+        left = {name for name in self._unanswered if self._is_left(clusters[name], keys[name], now)}
         return self._remembered({
             **{name: self._kept[name].observation for name in vouched - probed},
+            **{name: self._unanswered[name].observation for name in left},
             **self._probe(fanout, clusters, probed, now),
-            **self._read(fanout, clusters, {name: keys[name] for name in keys if name not in vouched}, now),
+            **self._read(fanout, clusters, {name: keys[name] for name in keys if name not in vouched | left}, now),
         })  # fmt: skip
 
     def doubtful(self, decision: Decision, operations: Iterable[Operation]) -> frozenset[str]:
@@ -84,7 +101,7 @@ class KeptObservations:
 
     def _vouched(self, cluster: MemberCluster, keys: Collection[ObjectKey], now: float) -> bool:
         kept = self._kept.get(cluster.name)
-        if kept is None or self.watching is None or now - kept.read >= READ_AFTER:
+        if kept is None or self.watching is None or now - kept.read >= READ_AFTER * _share(cluster.name):
             return False
         if kept.connection != cluster.connection or not kept.observation.live.keys() >= set(keys):
             return False
@@ -93,16 +110,38 @@ class KeptObservations:
     def _probe(
         self, fanout: Fanout, clusters: Mapping[str, MemberCluster], names: Collection[str], now: float
     ) -> dict[str, ClusterObservation]:
-        """Kept objects with the health, namespaces and properties of now; what is not reachable is kept no longer."""
-        seen = fanout.observe(clusters, dict.fromkeys(sorted(names), ())) if names else {}
+        """What is kept, with the health and properties of now; what is not reachable is kept no longer."""
+        known = {name: self._kept[name].observation for name in sorted(names)}
+        seen = fanout.check(clusters, known) if names else {}
         for name, observation in seen.items():
-            if not observation.reachable:
+            if observation.reachable:
+                self._kept[name] = replace(self._kept[name], observation=observation, probed=now)
+            else:
                 del self._kept[name]
-                continue
-            kept = self._kept[name]
-            seen[name] = replace(observation, live=kept.observation.live)
-            self._kept[name] = replace(kept, observation=seen[name], probed=now)
+        self._note_unanswered(clusters, seen, now)
         return seen
+
+    def _is_left(self, cluster: MemberCluster, keys: Collection[ObjectKey], now: float) -> bool:
+        """Whether a cluster that did not answer is not asked in this pass."""
+        known = self._unanswered[cluster.name]
+        if known.connection != cluster.connection or now >= known.retry_at or self.watching is None:
+            return False
+        return self.watching.mark(cluster, keys) is None
+
+    def _note_unanswered(
+        self, clusters: Mapping[str, MemberCluster], seen: Mapping[str, ClusterObservation], now: float
+    ) -> None:
+        if self.watching is None:
+            return
+        for name, observation in seen.items():
+            if observation.reachable:
+                self._unanswered.pop(name, None)
+            elif observation.asked:
+                connection = clusters[name].connection
+                known = self._unanswered.get(name) or _Unanswered(observation, connection)
+                known.observation, known.connection = observation, connection
+                known.retry_at = now + known.failures.after("no answer")
+                self._unanswered[name] = known
 
     def _read(
         self, fanout: Fanout, clusters: Mapping[str, MemberCluster], keys: _Keys, now: float
@@ -115,6 +154,7 @@ class KeptObservations:
         # Marked before they are read: what changes meanwhile is read, or makes the mark old.
         marks = {name: watching.mark(clusters[name], keys[name]) for name in keys} if watching is not None else {}
         seen = fanout.observe(clusters, keys)
+        self._note_unanswered(clusters, seen, now)
         for name, mark in marks.items():
             observation = seen[name]
             if mark is not None and observation.reachable and not observation.unreadable:
@@ -127,6 +167,19 @@ class KeptObservations:
         for name in self._kept.keys() & known.keys():
             self._kept[name] = replace(self._kept[name], observation=known[name])
         return dict(known)
+
+
+def _share(name: str) -> float:
+    """Between a half and one, always the same for a name: clusters that were read together are not asked together for
+    ever."""
+    return 1.0 - crc32(name.encode()) / 2**33
+
+
+def _probed_after(cluster: MemberCluster) -> float:
+    """Who wants properties to be fresh sets a shorter heartbeat period than the usual one (decision record 0004)."""
+    period = float(cluster.heartbeat_period_seconds)
+    usual = PROBED_AFTER * _share(cluster.name)
+    return min(period, usual) if period < PROBED_AFTER / 2 else usual
 
 
 def _concerned(decision: Decision, operations: Iterable[Operation]) -> set[str]:

@@ -5,9 +5,10 @@ Everything here reads; only the runner and the commits of a person that it hands
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from gitfleet import apply, removals, schedule, snapshots, works
 from gitfleet.api.faults import Fault
@@ -51,6 +52,8 @@ from gitfleet.views import (
 )
 
 NOTHING = WhatIf()
+_SPREAD: Final = (0.9, 1.1)
+"""Processes that were started together do not poll together."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -245,7 +248,7 @@ class Workspace:
             driver=self.driver,
             clock=self.clock,
             wake=self.wake,
-            interval=self.driver.interval,
+            interval=lambda: self.driver.interval() * random.uniform(*_SPREAD),
             watch=self.watch,
             pulse=self.pulse,
         )

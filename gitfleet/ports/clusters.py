@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import Manifest, ObjectKey
@@ -27,6 +27,15 @@ class ClusterReader(Protocol):
 
         One answer for each, in the same order. Never raises for what a cluster does.
         """
+
+
+@runtime_checkable
+class HealthReader(Protocol):
+    """A ClusterReader that can look after a cluster of which all else is known."""
+
+    def check(self, known: ClusterObservation) -> ClusterObservation:
+        """The observation with the health of now, and the properties of now where they may have changed: at most one
+        request where nothing happened. Never raises, as `observe`."""
 
 
 class ClusterWriter(Protocol):

@@ -22,7 +22,7 @@ from gitfleet.formats.canonical_json import json_text, parse_json
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.ports.clock import Clock
-from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
+from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader, HealthReader
 from gitfleet.ports.properties import ClusterView, Collected, PropertyProvider
 from gitfleet.simulation.bodies import Stored
 from gitfleet.simulation.cluster import CrashPoint, Listener, SimulatedCluster
@@ -131,6 +131,9 @@ class _Kept:
 
     def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
         return self.client.observe(keys, probe=probe)
+
+    def check(self, known: ClusterObservation) -> ClusterObservation:
+        return self.client.check(known) if isinstance(self.client, HealthReader) else self.client.observe(known.live)
 
     def dry_run(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
         return self.client.dry_run(questions)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import pytest
 
@@ -153,8 +154,39 @@ def test_a_cluster_that_went_away_is_found_by_its_probe_though_its_watch_hangs()
         world.reconcile()
         assert asked.clusters["c0"]
         asked.requests.clear()
+        world.advance(seconds=5)
         world.reconcile()
         assert asked.clusters["c0"], "what is not reachable is kept no longer"
+
+
+def test_a_cluster_that_does_not_answer_is_asked_less_and_less_often() -> None:
+    world = placed()
+    world.silence("c0")
+    times = []
+    for second in range(1200):
+        world.advance(seconds=1)
+        with counting() as asked:
+            world.reconcile()
+        if asked.clusters["c0"]:
+            times.append(second)
+    pauses = [later - sooner for sooner, later in pairwise(times)]
+    assert pauses[:4] == [5, 2, 3, 3] and pauses == [5, *sorted(pauses[1:])] and pauses[-1] > 150
+    world.fleet.cluster("c0").reachable = True
+    with counting() as asked:
+        world.reconcile()
+    assert asked.clusters["c0"], "its watches say that it is there"
+
+
+def test_a_cluster_with_another_connection_is_asked_at_once() -> None:
+    world = placed()
+    world.silence("c0")
+    world.reconcile()
+    with counting() as asked:
+        world.reconcile()
+        assert not asked.clusters["c0"]
+        world.commit(builders.member_cluster("c0", connection={"context": "elsewhere"}))
+        world.reconcile()
+        assert asked.clusters["c0"]
 
 
 def test_nothing_is_done_on_what_an_earlier_pass_saw() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitfleet.adapters.clock import SystemClock
@@ -50,9 +51,16 @@ class KubeClient:
 
     def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
         """See ClusterReader."""
+        return self._contained(lambda now: self._observe(keys, probe, now))
+
+    def check(self, known: ClusterObservation) -> ClusterObservation:
+        """See ClusterReader."""
+        return self._contained(lambda now: self._checked(known, now))
+
+    def _contained(self, observed: Callable[[datetime], ClusterObservation]) -> ClusterObservation:
         now = self._clock.now()
         try:
-            return self._observe(keys, probe, now)
+            return observed(now)
         except GitfleetError as error:
             why = str(error)
         except (AttributeError, KeyError, TypeError, ValueError):
@@ -94,6 +102,19 @@ class KubeClient:
             live=found.live,
             unreadable=found.unreadable,
             namespaces=namespaces,
+            properties=gathered.properties,
+            resource_usage=gathered.usage,
+            reported=gathered.reported,
+        )
+
+    def _checked(self, known: ClusterObservation, now: datetime) -> ClusterObservation:
+        healthy, why = self._observer.probe()
+        gathered = self._collector.gather(now, self.period) if self._collector else Gathered()
+        return replace(
+            known,
+            healthy=healthy,
+            error=why,
+            observed=now,
             properties=gathered.properties,
             resource_usage=gathered.usage,
             reported=gathered.reported,

@@ -17,7 +17,7 @@ from gitfleet.adapters.kube.fenced import FencedTransport
 from gitfleet.adapters.kube.kubeconfigs import Rules, parse_kubeconfig, read_kubeconfig
 from gitfleet.adapters.kube.logins import Endpoint, LoginSource
 from gitfleet.adapters.kube.own_cluster import own_cluster, pod_namespace
-from gitfleet.adapters.kube.properties_collecting import Collector, Provider
+from gitfleet.adapters.kube.properties_collecting import Collector, Provider, Rests
 from gitfleet.adapters.kube.properties_view import WireView
 from gitfleet.adapters.kube.secrets import read_secret_key
 from gitfleet.adapters.kube.wire import Timeouts, Wire
@@ -61,6 +61,8 @@ class KubeDirectory:
         self.may_write: Callable[[], bool] = lambda: True
         """Asked before each request that is no read; nothing is sent once it says no."""
         self._clock: Clock = clock or SystemClock()
+        self.rests: Callable[[MemberCluster], Rests] | None = None
+        """What knows whether the properties of a cluster may have changed, for clients that are made from now on."""
         self._clients: dict[tuple[str, Connection | None], KubeClient] = {}
         self._lock = threading.Lock()
 
@@ -80,7 +82,9 @@ class KubeDirectory:
         wire = Wire(cluster.name, transport, timeouts=self._timeouts)
         collector: Collector | None = None
         if self._providers is not None:
-            collector = Collector(WireView(wire), self._providers, limit=wire.timeouts.provider_seconds)
+            rests = self.rests(cluster) if self.rests is not None else None
+            limit = wire.timeouts.provider_seconds
+            collector = Collector(WireView(wire), self._providers, limit=limit, rests=rests)
         client = KubeClient(cluster.name, wire, parallel=self._parallel, collector=collector, clock=self._clock)
         client.period = timedelta(seconds=cluster.heartbeat_period_seconds)
         with self._lock:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from gitfleet.errors import NoResponse
-from gitfleet.ports.transport import Request, Response, Transport
+from gitfleet.ports.transport import OpenStream, Request, Response, Streaming, Transport
 
 _READS: Final = frozenset({"GET", "HEAD"})
 
@@ -28,6 +28,12 @@ class FencedTransport:
         if request.method not in _READS and not self._may_write():
             raise NoResponse("this process does not lead any more, and sent it nothing", passing=False)
         return self._inner.request(request)
+
+    def stream(self, request: Request) -> Response | OpenStream:
+        """See Streaming: a stream is a read. NoResponse where the transport carries none."""
+        if not isinstance(self._inner, Streaming):
+            raise NoResponse("it is not reached by HTTP", passing=False)
+        return self._inner.stream(request)
 
     def close(self) -> None:
         """See the port."""

@@ -5,10 +5,10 @@ Source: KubeFleet pkg/controllers/internalmembercluster/v1beta1 (reasons, messag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final, NoReturn
+from typing import Final, NoReturn, Protocol
 
 from gitfleet.adapters.kube.timed_calls import NotReturned, Raised, Returned, TimedCaller
 from gitfleet.api.clusters import PropertyValue, ResourceUsage
@@ -27,6 +27,7 @@ SUCCEEDED: Final = "ClusterPropertyCollectionSucceeded"
 TIME_LIMIT: Final = 10.0
 """Seconds for each operation of a provider (KubeFleet's two deadlines)."""
 _LONGEST_VALUE: Final = 1024
+_LONGEST_REST: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,19 +83,37 @@ def _maker(one: ListedProvider, installed: Mapping[str, PropertyProviderFactory]
     return missing
 
 
+class Rests(Protocol):
+    """Knows whether anything changed on a cluster of which `core` counts something. Used by one thread at a time."""
+
+    def mark(self) -> Hashable | None:
+        """This moment; None where it is not known what changes from now on."""
+
+    def unchanged(self, mark: Hashable) -> bool:
+        """Whether nothing changed since."""
+
+
 class Collector:
-    """Asks the providers of one cluster, at most once in a period; in between it repeats what they said.
+    """Asks the providers of one cluster, at most once in a period; in between it repeats what they said, and an hour
+    long where `core` is the only one and `rests` says that nothing changed.
 
     `core` is ours and comes back by itself, so it has a caller of its own; all others share one, so that at most one
     thread of a cluster can be stuck. Used by one thread at a time. Losing what is kept here costs time only.
     """
 
     def __init__(
-        self, view: ClusterView, providers: Callable[[], Sequence[Provider]], *, limit: float | None = TIME_LIMIT
+        self,
+        view: ClusterView,
+        providers: Callable[[], Sequence[Provider]],
+        *,
+        limit: float | None = TIME_LIMIT,
+        rests: Rests | None = None,
     ) -> None:
         self._view = view
         self._providers = providers
         self._limit = limit
+        self._rests = rests
+        self._mark: Hashable | None = None
         self._callers = {
             True: TimedCaller(f"properties-{view.name}-core"),
             False: TimedCaller(f"properties-{view.name}"),
@@ -107,12 +126,21 @@ class Collector:
         back), or others are listed."""
         providers = self._providers()
         keys = tuple(provider.key for provider in providers)
-        if self._last is not None and self._last[1] == keys and timedelta(0) <= now - self._last[0] < period:
+        if self._last is not None and self._last[1] == keys and self._counts_still(now - self._last[0], period):
             return self._last[2]
+        alone = self._rests is not None and [provider.name for provider in providers] == [CORE]
+        self._mark = self._rests.mark() if self._rests is not None and alone else None
         self._running = {key: running for key, running in self._running.items() if key in keys}
         gathered = _combined([self._query(provider) for provider in providers], now)
         self._last = (now, keys, gathered)
         return gathered
+
+    def _counts_still(self, age: timedelta, period: timedelta) -> bool:
+        if not timedelta(0) <= age < max(period, _LONGEST_REST):
+            return False
+        return age < period or (
+            self._rests is not None and self._mark is not None and self._rests.unchanged(self._mark)
+        )
 
     def _query(self, provider: Provider) -> _ProviderResult:
         caller = self._callers[provider.name == CORE]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Container, Hashable, Set
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,9 +15,18 @@ from gitfleet.model.backoff import Backoff, Curve
 
 SILENT_AFTER: Final = 150.0
 """Seconds without a word after which a watch vouches for nothing: an API server sends a bookmark each minute."""
+PROPERTY_KINDS: Final = frozenset({("", "v1", "Node"), ("", "v1", "Pod")})
+"""What `core` counts; the version of the API server itself changes with a restart, which ends the watches."""
 _WAKES: Final = Curve.growing(1.0, 1.5, 60.0)
 _AT_FIRST: Final = 0.2
 """Seconds from a change to the pass: what was changed together is then seen together."""
+
+
+class Everything:
+    """All keys."""
+
+    def __contains__(self, key: object) -> bool:
+        return True
 
 
 @dataclass(slots=True, eq=False)
@@ -38,7 +47,9 @@ class WatchedCluster:
     """All watches of one cluster. Whoever uses it holds the lock of its KubeWatching."""
 
     cluster: MemberCluster
-    keys: Collection[ObjectKey] = ()
+    once: bool = False
+    """Whether it is watched for any change at all, and no longer than until the first one."""
+    keys: Container[ObjectKey] = ()
     kinds: dict[Kind, WatchedKind] = field(default_factory=dict)
     changes: int = 0
     """How often something changed, or may have."""
@@ -56,8 +67,11 @@ class WatchedCluster:
 
     def want(self, keys: Collection[ObjectKey]) -> list[EventStream]:
         """Watch the kinds of these keys, and Namespaces; the streams that nobody needs any more."""
+        return self.want_kinds({NAMESPACES, *((key.group, key.version, key.kind) for key in keys)}, keys)
+
+    def want_kinds(self, wanted: Set[Kind], keys: Container[ObjectKey]) -> list[EventStream]:
+        """Watch these kinds for changes of these keys; as `want`."""
         self.keys = keys
-        wanted = {NAMESPACES, *((key.group, key.version, key.kind) for key in keys)}
         dropped = [self.kinds.pop(kind).stream for kind in self.kinds.keys() - wanted]
         for kind in wanted - self.kinds.keys():
             self.kinds[kind] = WatchedKind(kind)
@@ -73,7 +87,8 @@ class WatchedCluster:
 
     def vouches(self, now: float) -> bool:
         """Whether each watch was there a short while ago, without a gap since."""
-        return all(watched.version and now - watched.heard < SILENT_AFTER for watched in self.kinds.values())
+        heard = [watched.heard if watched.version else float("-inf") for watched in self.kinds.values()]
+        return bool(heard) and now - min(heard) < SILENT_AFTER
 
     def changed(self) -> bool:
         """Note that something changed or may have; whether somebody is to hear of it."""
@@ -89,6 +104,12 @@ class WatchedCluster:
             watched.version, watched.stream = "", None
         return streams
 
+    def end(self) -> list[EventStream]:
+        """Watch nothing any more; the streams to drop."""
+        streams = [watched.stream for watched in self.kinds.values() if watched.stream is not None]
+        self.kinds.clear()
+        return streams
+
     def wake_at(self, now: float) -> float:
         """When the loop is to hear of a change: at once, and less and less often while one follows the other."""
         pause = _WAKES.after(self._wakes) if self._wakes else _AT_FIRST
@@ -98,7 +119,7 @@ class WatchedCluster:
         return self._woke
 
 
-def is_change(watched: WatchedKind, keys: Collection[ObjectKey], line: bytes) -> bool | None:
+def is_change(watched: WatchedKind, keys: Container[ObjectKey], line: bytes) -> bool | None:
     """Whether an event of a watch is about one of the keys or about a Namespace; the version is kept. None where the
     watch cannot go on: the server does not know any more what happened since, or it is no event."""
     try:

@@ -7,13 +7,21 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from gitfleet.adapters.kube.client import KubeClient
 from gitfleet.adapters.kube.event_streams import EventStream, EventStreams
 from gitfleet.adapters.kube.watch_requests import BegunWatch
-from gitfleet.adapters.kube.watched_cluster import SILENT_AFTER, WatchedCluster, WatchedKind, is_change
+from gitfleet.adapters.kube.watched_cluster import (
+    PROPERTY_KINDS,
+    SILENT_AFTER,
+    Everything,
+    WatchedCluster,
+    WatchedKind,
+    is_change,
+)
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import GitfleetError
@@ -49,6 +57,7 @@ class KubeWatching:
         self._pauses = pauses
         self._lock = threading.RLock()
         self._clusters: dict[str, WatchedCluster] = {}
+        self._properties: dict[str, WatchedCluster] = {}
         self._wake_at: float | None = None
         self._looked = 0.0
         self._openers = ThreadPoolExecutor(_OPENERS, thread_name_prefix="watch")
@@ -61,27 +70,40 @@ class KubeWatching:
             return None
         now = self._clock.monotonic()
         with self._lock:
-            watched = self._of(cluster)
+            watched = self._of(self._clusters, cluster)
             self._drop(watched.want(keys if isinstance(keys, Set | Mapping) else frozenset(keys)))
-            if watched.missing():
-                self._begin(watched, now)
+            self._begin(watched, now)
             watched.marked = watched.vouches(now)
             watched.awaited = not watched.marked
             return watched.mark() if watched.marked else None
 
     def unchanged(self, cluster: MemberCluster, mark: Hashable) -> bool:
         """See Watching."""
+        return self._vouched(self._clusters, cluster, mark)
+
+    def rests(self, cluster: MemberCluster) -> PropertyRests:
+        """What knows of a cluster whether its properties may have changed."""
+        return PropertyRests(self, cluster)
+
+    def mark_properties(self, cluster: MemberCluster) -> Hashable | None:
+        """This moment for what `core` counts; None where that is not watched yet."""
+        now = self._clock.monotonic()
         with self._lock:
-            watched = self._clusters.get(cluster.name)
-            if watched is None or watched.cluster.connection != cluster.connection:
-                return False
-            return mark == watched.mark() and watched.vouches(self._clock.monotonic())
+            watched = self._of(self._properties, cluster)
+            self._drop(watched.want_kinds(PROPERTY_KINDS, Everything()))
+            self._begin(watched, now)
+            return watched.mark() if watched.vouches(now) else None
+
+    def unchanged_properties(self, cluster: MemberCluster, mark: Hashable) -> bool:
+        """Whether nothing was made, changed or deleted since of what `core` counts."""
+        return self._vouched(self._properties, cluster, mark)
 
     def keep(self, names: Collection[str]) -> None:
-        """End the watches of all other clusters."""
+        """See Watching."""
         with self._lock:
-            for name in self._clusters.keys() - set(names):
-                self._end(self._clusters.pop(name))
+            for all_of in (self._clusters, self._properties):
+                for name in all_of.keys() - set(names):
+                    self._drop(all_of.pop(name).end())
 
     def close(self) -> None:
         """End all watches."""
@@ -90,17 +112,21 @@ class KubeWatching:
         self._openers.shutdown(wait=False, cancel_futures=True)
         self._streams.close()
 
-    def _of(self, cluster: MemberCluster) -> WatchedCluster:
-        watched = self._clusters.get(cluster.name)
+    def _of(self, all_of: dict[str, WatchedCluster], cluster: MemberCluster) -> WatchedCluster:
+        watched = all_of.get(cluster.name)
         if watched is None or watched.cluster.connection != cluster.connection:
             if watched is not None:
-                self._end(watched)
-            watched = self._clusters[cluster.name] = WatchedCluster(cluster=cluster, failures=Backoff(self._pauses))
+                self._drop(watched.end())
+            once, failures = all_of is self._properties, Backoff(self._pauses)
+            watched = all_of[cluster.name] = WatchedCluster(cluster=cluster, once=once, failures=failures)
         return watched
 
-    def _end(self, watched: WatchedCluster) -> None:
-        self._drop(one.stream for one in watched.kinds.values() if one.stream is not None)
-        watched.kinds.clear()
+    def _vouched(self, all_of: Mapping[str, WatchedCluster], cluster: MemberCluster, mark: Hashable) -> bool:
+        with self._lock:
+            watched = all_of.get(cluster.name)
+            if watched is None or watched.cluster.connection != cluster.connection:
+                return False
+            return mark == watched.mark() and watched.vouches(self._clock.monotonic())
 
     def _drop(self, streams: Iterable[EventStream]) -> None:
         for stream in streams:
@@ -108,7 +134,7 @@ class KubeWatching:
 
     def _begin(self, watched: WatchedCluster, now: float) -> None:
         """Let a thread open what is missing, unless one is at it or it is too early."""
-        if self._closed or watched.opening or now < watched.retry_at:
+        if self._closed or watched.opening or now < watched.retry_at or not watched.missing():
             return
         if len(self._streams) + len(watched.missing()) > self._most:
             return
@@ -189,7 +215,10 @@ class KubeWatching:
         self._change(watched, now)
 
     def _change(self, watched: WatchedCluster, now: float) -> None:
-        if watched.changed():
+        told = watched.changed()
+        if watched.once:
+            self._drop(watched.end())
+        elif told:
             self._wake(watched, now)
 
     def _tell_established(self, now: float) -> None:
@@ -223,10 +252,27 @@ class KubeWatching:
         return left
 
     def _look_after_all(self, now: float) -> None:
-        for watched in self._clusters.values():
+        for watched in (*self._clusters.values(), *self._properties.values()):
             silent = [one for one in watched.kinds.values() if one.stream and now - one.heard >= SILENT_AFTER]
             for kind in silent:
                 self._drop([kind.stream] if kind.stream else [])
                 kind.stream = None
             if silent or (watched.awaited and watched.missing()):
                 self._begin(watched, now)
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyRests:
+    """Rests on one cluster, by watches of nodes and pods that end with the first change: on a busy cluster they would
+    say nothing but that, over and over."""
+
+    watching: KubeWatching
+    cluster: MemberCluster
+
+    def mark(self) -> Hashable | None:
+        """Rests.mark."""
+        return self.watching.mark_properties(self.cluster)
+
+    def unchanged(self, mark: Hashable) -> bool:
+        """Rests.unchanged."""
+        return self.watching.unchanged_properties(self.cluster, mark)

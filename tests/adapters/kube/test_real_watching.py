@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +21,20 @@ from kubernetes.client import (
     CustomObjectsApi,
     RbacAuthorizationV1Api,
     V1ConfigMap,
+    V1Node,
     V1ObjectMeta,
 )
 
 from gitfleet.adapters.clock import SystemClock
-from gitfleet.adapters.kube import KubeDirectory
+from gitfleet.adapters.kube import CoreProvider, KubeDirectory, chosen_providers
+from gitfleet.adapters.kube.http_transport import HttpTransport
 from gitfleet.adapters.kube.watching import KubeWatching
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import ObjectKey
+from gitfleet.loop.fanout import Fanout
+from gitfleet.loop.kept_observations import KeptObservations
 from gitfleet.model.backoff import KUBEFLEET, Curve
+from gitfleet.ports.transport import Request
 from gitfleet.settings import ConnectionRules
 from tests.adapters.kube.test_real_cluster import QUICK, member
 from tests.adapters.kube.test_real_health import definition
@@ -215,6 +222,72 @@ def test_who_may_not_watch_reads_and_is_not_a_burden(server: ApiServer, core: Co
             assert found.watching.mark(found.cluster, [key(namespace)]) is None
             time.sleep(0.02)
         assert len(begun) == 1 and len(found.watching._streams) == 0
+
+
+@dataclass
+class Stepped:
+    """A clock that a test moves."""
+
+    seconds: float = 0.0
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.seconds)
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+
+def test_an_idle_cluster_gets_less_than_a_request_a_minute(
+    server: ApiServer, core: CoreV1Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In an hour, of which the bookmarks that a server sends each minute are left out."""
+    monkeypatch.setattr("gitfleet.adapters.kube.watched_cluster.SILENT_AFTER", 1e9)
+    monkeypatch.setattr("gitfleet.adapters.kube.watching.SILENT_AFTER", 1e9)
+    namespace, sent = server.make_namespace(), list[str]()
+    put(core, namespace)
+    keys = {server.name: (key(namespace),)}
+    real = HttpTransport._sent
+
+    def counted_request(transport: HttpTransport, client: Any, login: Any, request: Request) -> Any:
+        sent.append(request.path)
+        return real(transport, client, login, request)
+
+    monkeypatch.setattr(HttpTransport, "_sent", counted_request)
+    with kept(server, tmp_path) as (observe, clock, watching):
+        eventually(lambda: (observe(keys), len(watching._streams))[1] == 4)  # of nodes and pods, too
+        for _ in range(2):
+            clock.seconds += 120
+            observe(keys)
+        sent.clear()
+        for _ in range(120):
+            clock.seconds += 30
+            seen = observe(keys)[server.name]
+        assert seen.properties["kubernetes-fleet.io/node-count"].value == "0" and seen.live[key(namespace)]
+        assert 20 <= len(sent) <= 50, sent
+        sent.clear()
+        core.create_node(V1Node(metadata=V1ObjectMeta(name="n1")))
+        eventually(lambda: len(watching._streams) < 4)
+        clock.seconds += 120
+        assert observe(keys)[server.name].properties["kubernetes-fleet.io/node-count"].value == "1"
+        core.delete_node("n1")
+
+
+@contextmanager
+def kept(server: ApiServer, folder: Path) -> Iterator[tuple[Callable[..., Any], Stepped, KubeWatching]]:
+    """Observes a watched cluster as a continuous run does."""
+    path, clock = server.write_kubeconfig(folder / "kubeconfig"), Stepped()
+    providers = chosen_providers((), {"core": CoreProvider})
+    rules = ConnectionRules(kubeconfig=path)
+    clients = KubeDirectory(rules, timeouts=QUICK, clock=clock, providers=lambda: providers)
+    watching = KubeWatching(clients.client, clock, lambda: None, most=100, pauses=SOON)
+    clients.rests = watching.rests
+    observations = KeptObservations(clock=clock, watching=watching)
+    fanout, fleet = Fanout(directory=clients, executor=None), {server.name: member(server)}
+    try:
+        yield partial(observations.observe, fanout, fleet), clock, watching
+    finally:
+        watching.close()
+        clients.close()
 
 
 def created(custom: CustomObjectsApi, namespace: str, body: dict[str, Any]) -> bool:
