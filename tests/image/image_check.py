@@ -14,10 +14,13 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from gitfleet import __version__
+from gitfleet.cli.init import layout_files
 from tests.architecture.sources import ROOT
 from tests.cli.conftest import git, make_repo
 from tests.image import rootfs
@@ -44,15 +47,27 @@ def image() -> Built:
         give_up(MissingRealPart(str(missing)))
 
 
-def pod(image: Built, command: Sequence[str], *, mounted: Mapping[Path, str] | None = None) -> subprocess.Popen[str]:
+def pod(
+    image: Built,
+    command: Sequence[str],
+    *,
+    mounted: Mapping[Path, str] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.Popen[str]:
     """A process in the image as a pod starts it."""
+    config = image.config
+    command_line = rootfs.run_command(
+        image.root,
+        command,
+        environment={**config.environment, **(environment or {})},
+        user=config.user,
+        folder=config.folder,
+        written=WRITTEN,
+        mounted=mounted or {},
+    )
     return subprocess.Popen(
-        rootfs.run_command(
-            image.root, command, environment=image.config.environment, user=image.config.user,
-            folder=image.config.folder, written=WRITTEN, mounted=mounted or {},
-        ),
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
+        command_line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
 
 
 def said(image: Built, script: str) -> str:
@@ -116,15 +131,43 @@ def answered(url: str) -> int:
         return 0
 
 
-def test_a_run_of_a_repo_that_ends_by_sigterm(image: Built, tmp_path: Path) -> None:
-    work = make_repo(tmp_path / "work")
-    remote = tmp_path / "remote" / "fleet.git"
-    git(tmp_path, "clone", "--quiet", "--bare", str(work), str(remote))
-    for path in (remote.parent, *remote.parent.rglob("*")):
+KUSTOMIZED = {
+    "resources/web/more/kustomization.yaml": "resources: [more.yaml]\nnamePrefix: built-\n",
+    "resources/web/more/more.yaml": (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: by-kustomize, namespace: web}\n"
+    ),
+}
+
+
+def remote_in(folder: Path) -> Path:
+    """A bare config repo, owned by the user, with a folder that kustomize builds."""
+    work = make_repo(folder / "work", {**dict(layout_files()), **KUSTOMIZED})
+    git(folder, "clone", "--quiet", "--bare", str(work), str(folder / "remote" / "fleet.git"))
+    for path in ((folder / "remote"), *(folder / "remote").rglob("*")):
         os.lchown(path, USER, USER)
-    port = free_port()
-    words = ["run", "file:///srv/fleet.git", "--listen", f"127.0.0.1:{port}", "--log-format", "json"]
-    process = pod(image, [*image.config.entrypoint, *words], mounted={remote.parent: "/srv"})
+    return folder / "remote"
+
+
+def container_of(port: int) -> tuple[list[str], dict[str, str], list[dict[str, Any]]]:
+    """Arguments, environment and mounts of the hub's container, for a local repo and a port of this machine."""
+    manifest = yaml.safe_load((ROOT / "examples/deploy/hub/deployment.yaml").read_text())
+    (container,) = manifest["spec"]["template"]["spec"]["containers"]
+    there = {"$(REPO)": "file:///srv/fleet.git", "--listen=:8080": f"--listen=127.0.0.1:{port}"}
+    environment = {one["name"]: one["value"] for one in container["env"] if "value" in one}
+    return [there.get(word, word) for word in container["args"]], environment, container["volumeMounts"]
+
+
+def test_the_pod_of_the_manifests_reconciles_and_ends_by_sigterm(image: Built, tmp_path: Path) -> None:
+    remote, port = remote_in(tmp_path), free_port()
+    words, environment, mounts = container_of(port)
+    mounted = {remote: "/srv"}
+    for mount in mounts:
+        if mount.get("readOnly"):
+            (tmp_path / mount["name"]).mkdir()
+            mounted[tmp_path / mount["name"]] = mount["mountPath"]
+    (tmp_path / "git" / "password").write_text("unused: the repo is a folder")
+    assert {mount["mountPath"] for mount in mounts if not mount.get("readOnly")} == set(WRITTEN)
+    process = pod(image, [*image.config.entrypoint, *words], mounted=mounted, environment=environment)
     try:
         deadline = time.monotonic() + START_SECONDS
         while answered(f"http://127.0.0.1:{port}/readyz") != 200:
@@ -134,7 +177,7 @@ def test_a_run_of_a_repo_that_ends_by_sigterm(image: Built, tmp_path: Path) -> N
         assert answered(f"http://127.0.0.1:{port}/healthz") == 200
         (tini,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         assert Path(f"/proc/{tini}/comm").read_text() == "tini\n", "process 1 of its namespace"
-        (own,) = Path(f"/proc/{tini}/task/{tini}/children").read_text().split()
+        (own, *_) = Path(f"/proc/{tini}/task/{tini}/children").read_text().split()
         assert str(USER) in Path(f"/proc/{own}/status").read_text().partition("Uid:")[2].split()[:4]
         began = time.monotonic()
         os.kill(int(tini), signal.SIGTERM)
@@ -144,5 +187,6 @@ def test_a_run_of_a_repo_that_ends_by_sigterm(image: Built, tmp_path: Path) -> N
         process.kill()
     assert process.returncode == 0, output
     assert seconds < END_SECONDS, output
-    assert '"interrupted"' in output, output
-    assert (remote / "refs" / "heads" / "gitfleet" / "state").is_file(), "it wrote back what it did"
+    assert '"interrupted"' in output and '"level":"error"' not in output.replace(" ", "").lower(), output
+    found = git(remote / "fleet.git", "-c", "safe.directory=*", "grep", "-l", "built-by-kustomize", "gitfleet/state")
+    assert "snapshots/" in found, "kustomize built it, and the state branch has it"
