@@ -227,7 +227,7 @@ class FleetConfig:
     healthChecks: when objects of a kind are available
     ignoreDifferences: fields of live objects that are left alone
     notifications: whom a continuous run tells what happened
-    stateHistory.maxCommits: how long the history of the state branch may grow; no effect yet
+    stateHistory.maxCommits: how many commits the state branch may have before the older half goes; at least 100
     propertyProviders: what collects properties of clusters, beside the built-in provider
     """
 
@@ -280,13 +280,7 @@ class FleetConfig:
         usual = FleetConfig()
         places = {item.attribute: item.path for item in layout_of(FleetConfig).fields}
         changed = [name for name in places if getattr(self, name) != getattr(usual, name)]
-        for place in dict.fromkeys(places[name][:2] for name in changed if places[name][1] in _NOT_ACTED_ON):
-            yield place, "has no effect in this version of gitfleet; do not rely on it"
         for name in ("delivery_mode", "executor"):
             if name in changed:
                 pushes = ", which pushes" if name == "delivery_mode" else ""
                 yield places[name], f"has no effect in this version of gitfleet{pushes}; do not rely on it"
-
-
-_NOT_ACTED_ON: Final = frozenset({"stateHistory"})
-"""Settings that are read, and that this version does nothing with."""

@@ -24,6 +24,7 @@ BRANCH = (
 _BRANCH = re.compile(BRANCH)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _TRAILER_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
+_TRAILER_LINE = re.compile(rb"[A-Za-z0-9][A-Za-z0-9-]*: ")
 # HFS+ drops these when it compares names, so ".g\u200cit" would be ".git" on such a disk (git's fsck refuses it too).
 _IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 _LONGEST_PATH_BYTES = 4096
@@ -127,3 +128,13 @@ def blob_id(content: bytes, digits: int = SHA1_DIGITS) -> str:
     digest.update(b"blob %d\0" % len(content))
     digest.update(content)
     return digest.hexdigest()
+
+
+def was_trailer(message: bytes, oid: str) -> bytes:
+    """The message of a commit that is made again with another parent: with a trailer that says which one it was, the
+    first one where that happened before."""
+    last = message.rstrip(b"\n").rpartition(b"\n\n")[2]
+    if any(line.startswith(b"Gitfleet-Was: ") for line in last.split(b"\n")):
+        return message
+    are_trailers = all(_TRAILER_LINE.match(line) for line in last.split(b"\n"))
+    return message.rstrip(b"\n") + (b"\n" if are_trailers else b"\n\n") + f"Gitfleet-Was: {oid}\n".encode()

@@ -6,16 +6,17 @@ What is remembered saves work: the state at the head that was read or pushed las
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from gitfleet.errors import Forbidden
 from gitfleet.loop.results import Published
 from gitfleet.loop.state_commits import Publication, on_files_of, state_commit
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.state import FleetState
-from gitfleet.ports.repos import RepoReader, RepoWriter
+from gitfleet.ports.repos import BranchChange, RepoReader, RepoWriter
 from gitfleet.reconcile import rebuilding
 
 log = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ class StateBranch:
     _known: tuple[str | None, FleetState] | None = None
     _unchecked: FleetState | None = None
     _published: tuple[FleetState, FleetState, tuple[Event, ...]] | None = None
+    _only_grows: bool = False
 
     def at(self, head: str | None) -> FleetState:
         """The state at a head; what this process wrote itself need not be read again."""
@@ -64,12 +66,24 @@ class StateBranch:
         if change is not None:
             if unusable is not None:
                 change = on_files_of(change, unusable, self.reader.list_tree(unusable.instead))
-            head = self.writer.commit(change)
+            head = self._commit(change)
             self._published = (asked.before, composed.state, composed.events)
         self._known = (head, composed.state)
         fields = {"branch": change.branch, "subject": change.subject} if change is not None else None
         commit = Event(type=EventType.COMMIT, fields=fields) if fields is not None else None
         return Published(head, composed.state, composed.failures, commit)
+
+    def _commit(self, change: BranchChange) -> str:
+        """Push a commit; where the remote lets nobody shorten the branch, with the whole history."""
+        try:
+            return self.writer.commit(replace(change, most_commits=None) if self._only_grows else change)
+        except Forbidden as error:
+            if self._only_grows:
+                raise
+            head = self.writer.commit(replace(change, most_commits=None))
+            self._only_grows = True
+            log.warning("the history of %s is not shortened: %s", change.branch, error)
+            return head
 
     def events_between(self, before: FleetState, after: FleetState) -> tuple[Event, ...] | None:
         """The events of the commit that was pushed last, where it was from the one state to the other: told once."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 from gitfleet import status, views
 from gitfleet.loop.state_heads import PHASE_TRAILER, PLAIN, folders_of
@@ -15,6 +16,10 @@ from gitfleet.model.state import FleetState, UnusableHead
 from gitfleet.ports.repos import BranchChange, TreeEntry
 from gitfleet.reconcile import quarantines, renamed
 from gitfleet.state import README_FILE, StateChange, compose_state
+
+FEWEST_COMMITS: Final = 100
+"""So many commits the state branch may have whatever the configuration says: what is damaged is searched for in the 50
+before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +77,8 @@ def state_commit(asked: Publication) -> StateCommit:
         write={**change.write, **({README_FILE: readme.encode()} if readme is not None else {})},
         link={path: TreeEntry("100644", blob) for path, blob in change.link.items()},
         remove=change.remove,
+        most_commits=(most := max(FEWEST_COMMITS, wanted.config.state_history_max_commits)),
+        keep_commits=most // 2,
     )
     return StateCommit(state=change.state, failures=failures.found, events=events, change=commit)
 

@@ -39,6 +39,9 @@ class BranchChange:
     made); `remove` names paths or whole folders to drop (a removal is done before writes and links).
     `expected` is the head that the branch must still have, None when the branch must not exist yet; `base` is the
     commit whose tree the change starts from (the same as `expected` when None and there is one).
+    Where the branch has `most_commits` commits or more (following first parents), this one is put on top of the newest
+    `keep_commits` (at least one) of them alone: these get new ids, keep their trees and messages, and say in a trailer
+    `Gitfleet-Was` which commit they were. That counts where no `base` is given.
     A `person` is author and committer, and signs as their settings say; where the branch is checked out in a local
     repository, its clean work tree follows.
     """
@@ -55,6 +58,8 @@ class BranchChange:
     base: str | None = None
     author: tuple[str, str] | None = None  # (name, email); gitfleet's own when None
     person: Person | None = None
+    most_commits: int | None = None
+    keep_commits: int = 1
 
     @property
     def message(self) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 
@@ -129,6 +129,7 @@ class MemoryRepo:
             finally:
                 self._racing = False
         with self._lock:
+            change = self._shortened(change)
             made = self._make(change)
             if made is None:
                 if change.expected is None:
@@ -272,6 +273,22 @@ class MemoryRepo:
             return None
         return _sealed(parent, tree, change)
 
+    def _shortened(self, change: BranchChange) -> BranchChange:
+        """The change, on top of the newest commits of its branch alone where it has too many."""
+        head, most = change.expected, change.most_commits
+        if most is None or head not in self._commits or change.base is not None:
+            return change
+        line = [head, *self.ancestors(head, most=most)]
+        if len(line) < most:
+            return change
+        base = ""
+        for oid in reversed(line[: max(1, change.keep_commits)]):
+            old = self._commits[oid]
+            message = names.was_trailer(old.message.encode(), oid).decode()
+            made = _sealed_as(base or None, old.tree, message, old.author, old.committer, old.when)
+            self._commits[made.id], base = made, made.id
+        return replace(change, base=base)
+
     def _linked(self, path: str, entry: TreeEntry) -> bytes:
         if entry.oid not in self._blobs:
             raise BadInput(f"memory does not have the blob that {path!r} is linked to.")
@@ -291,7 +308,17 @@ class MemoryRepo:
 
 def _sealed(parent: str | None, tree: Folder, change: BranchChange) -> MemoryCommit:
     committer = (change.person.name, change.person.email) if change.person else names.GITFLEET
-    author, message, when = change.author or committer, change.message, change.when
+    return _sealed_as(parent, tree, change.message, change.author or committer, committer, change.when)
+
+
+def _sealed_as(
+    parent: str | None,
+    tree: Folder,
+    message: str,
+    author: tuple[str, str],
+    committer: tuple[str, str],
+    when: datetime,
+) -> MemoryCommit:
     seconds = int(when.timestamp())
     lines = [f"tree {tree.oid}", *([f"parent {parent}"] if parent else [])]
     lines += [f"author {author[0]} <{author[1]}> {seconds} +0000"]

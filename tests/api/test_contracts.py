@@ -43,8 +43,10 @@ def test_the_member_cluster_is_read() -> None:
 def test_what_does_not_act_yet_says_so() -> None:
     config = replace(FleetConfig(), mass_delete=MassDelete(min_objects=7), approvals=ApprovalPolicy(required=2))
     config = replace(config, state_history_max_commits=7)
+    assert list(config.warnings()) == []
 
-    assert [".".join(map(str, place)) for place, _ in config.warnings()] == ["spec.stateHistory"]
+    config = replace(config, executor="somebody's")
+    assert [".".join(map(str, place)) for place, _ in config.warnings()] == ["spec.delivery.executor"]
 
 
 def test_a_budget_of_zero_that_stands_in_the_state_is_read() -> None:

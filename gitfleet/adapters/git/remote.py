@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from gitfleet.adapters.git import imports
@@ -12,6 +13,7 @@ from gitfleet.adapters.git.connection import Bounds, Connection, ConnectionSetti
 from gitfleet.adapters.git.history import GitHistory
 from gitfleet.adapters.git.mirror import PENDING, branch_ref
 from gitfleet.adapters.git.pushes import checked_out, classify_push
+from gitfleet.adapters.git.shortening import Shortening
 from gitfleet.adapters.git.signing import commit_signed
 from gitfleet.errors import BadInput, GitfleetError, LostRace
 from gitfleet.formats import git_names as names
@@ -58,6 +60,7 @@ class GitRemote(GitHistory):
             app_token=app_token,
         )
         super().__init__(Connection(self._settings))
+        self._shortening = Shortening(self._connection)
 
     def __repr__(self) -> str:
         return f"GitRemote({self._connection.shown!r})"
@@ -160,7 +163,9 @@ class GitRemote(GitHistory):
 
     def _make_and_push(self, change: BranchChange, hold: int) -> str | None:
         """The commit that the branch has now, None when there was nothing to change."""
-        first = True
+        first, base = True, self._shortening.base_of(change, hold)
+        if base is not None:
+            change = replace(change, base=base)
         while True:
             before, after, commit = self._import(change, hold)
             if after == before or (before is None and after in _EMPTY_TREES):
@@ -176,6 +181,7 @@ class GitRemote(GitHistory):
             error = classify_push(result, branch=change.branch, shown=self.shown, mask=self._connection.mask)
             if error is not None:
                 raise error
+            self._shortening.note(commit, base, change.keep_commits, change.expected)
             return commit
 
     def _unchanged(self, change: BranchChange) -> str:
