@@ -155,6 +155,20 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSettings:
+    """What an agent has beside a process's settings: the `cluster` that it is of, reached by a `context` of the
+    kubeconfig, or as the pod that it runs in (None). It looks at its branch each `interval` seconds, and signs its
+    reports with an SSH key where it has one. The prefixes are those of the FleetConfig, which it need not read."""
+
+    cluster: str
+    context: str | None = None
+    interval: float = 15.0
+    signing_key_file: Path | None = None
+    deliveries: str = "gitfleet/deliver/"
+    members: str = "gitfleet/member/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfOptions:
     """The options of `plan` and `simulate` that change the fleet for one question.
 

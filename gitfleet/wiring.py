@@ -39,6 +39,7 @@ from gitfleet.loop.forge import ForgePublisher, ForgeThread
 from gitfleet.loop.helm import Charts
 from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.plugin_guard import guarded
+from gitfleet.loop.pull_clusters import PullClusters
 from gitfleet.loop.rendered_branch import RenderedBranch
 from gitfleet.loop.request_branches import RequestBranches
 from gitfleet.loop.runner import Wake
@@ -103,7 +104,7 @@ def open_workspace(
     simulation = simulated_clusters(simulated, clock, keep_in=kept if clusters == "live" else None)
     wake, providers = Wake(), _ListedProviders()
     executor = Workers(FleetConfig().concurrency)
-    directory = _directory(settings, providers.chosen, simulation, wake, all_simulated=clusters == "simulated")
+    directory = _directory(settings, _real_clusters(settings, providers, wake), simulation, remote, clusters)
     # What snapshots hold may lie in the state alone: it is read from where the state is.
     reading = ClusterReading(simulated=clusters == "simulated" or settings.simulate_unconnected)
     keys = AgeDecryptor(settings.sops_age_key_file) if decrypts else None
@@ -121,6 +122,7 @@ def open_workspace(
         state_branch=Branches().state if settings.state_dir is not None else None,
         approvals=_approval_history(settings, remote),
         configure=partial(_configure, providers, executor),
+        pull=directory.pull,
     )
     try:
         driver = _with_other_branches(driver, remote)
@@ -354,20 +356,26 @@ def simulated_clusters(fleet: SimulatedFleet, clock: Clock, *, keep_in: Path | N
     return SimulatedDirectory(fleet, clients, keep_in=keep_in)
 
 
+def _real_clusters(settings: Settings, providers: _ListedProviders, wake: Wake) -> KubeDirectory:
+    """Those that are written to only while this process leads."""
+    real = KubeDirectory(settings.connections, providers=providers.chosen)
+    real.may_write = lambda: wake.leads()
+    return real
+
+
 def _directory(
     settings: Settings,
-    providers: Callable[[], Sequence[Provider]],
+    real: KubeDirectory,
     simulated: ClusterDirectory,
-    wake: Wake,
-    *,
-    all_simulated: bool,
+    remote: GitRemote | StateDirectory,
+    clusters: str,
 ) -> ByConnection:
-    real = KubeDirectory(settings.connections, providers=providers)
-    real.may_write = lambda: wake.leads()
+    """Agents reach clusters where something is pushed, and where clusters are asked."""
     return ByConnection(
         real=real,
         simulated=simulated,
-        all_simulated=all_simulated,
+        pull=PullClusters.on(remote, SystemClock()) if isinstance(remote, GitRemote) and clusters == "live" else None,
+        all_simulated=clusters == "simulated",
         simulate_unconnected=settings.simulate_unconnected,
     )
 

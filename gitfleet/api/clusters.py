@@ -22,7 +22,9 @@ from gitfleet.api.values import (
     LabelValue,
     NamespaceName,
     NonEmpty,
+    PublicKey,
     QuantityText,
+    Seconds,
     ShortName,
     Time,
 )
@@ -93,6 +95,8 @@ class Connection:
     kubeconfig.secret: a Secret on the cluster where gitfleet runs
     inCluster: the cluster where gitfleet runs
     pull: an agent on the cluster fetches what it is to have
+    publicKeys: the SSH keys of that agent; its reports count as they are where there is none
+    silentAfter: how old its last report may be; three heartbeat periods where absent
     simulated: there is no cluster: it is simulated
     """
 
@@ -101,6 +105,8 @@ class Connection:
     kubeconfig_secret: Annotated[SecretKey | None, At("kubeconfig", "secret")] = None
     in_cluster: _Set = False
     pull: _Set = False
+    public_keys: tuple[PublicKey, ...] = ()
+    silent_after: Seconds | None = None
     simulated: _Set = False
 
     @property
@@ -116,6 +122,9 @@ class Connection:
         ways = [self.context, kubeconfig, self.in_cluster, self.pull, self.simulated]
         if sum(bool(way) for way in ways) != 1:
             yield (), "needs exactly one of context, kubeconfig, inCluster, pull and simulated; write one"
+        for name, given in (("publicKeys", self.public_keys), ("silentAfter", self.silent_after)):
+            if given and not self.pull:
+                yield (name,), "is about the reports of an agent; remove it, or set pull"
 
 
 @document(lenient=True)

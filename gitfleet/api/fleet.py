@@ -39,6 +39,7 @@ class Branches:
     rendered: the branch with what each cluster gets
     approvals: how the names of branches that ask for an approval begin
     members: how the names of branches for agents begin
+    deliveries: how the names of branches begin by which agents get what they are to do
     """
 
     watch: BranchName = "main"
@@ -46,6 +47,7 @@ class Branches:
     rendered: BranchName = "gitfleet/rendered"
     approvals: NonEmpty = "gitfleet/approve/"
     members: NonEmpty = "gitfleet/member/"
+    deliveries: NonEmpty = "gitfleet/deliver/"
 
     def breaks(self) -> Iterator[Break]:
         """Each branch that gitfleet writes is one of its own: it replaces the files there."""
@@ -55,7 +57,8 @@ class Branches:
 
     def among_others(self) -> str | None:
         """How the branches are called among which the rendered one would be, which gitfleet makes and removes."""
-        return next((name for name in (self.approvals, self.members) if self.rendered.startswith(name)), None)
+        prefixes = (self.approvals, self.members, self.deliveries)
+        return next((name for name in prefixes if self.rendered.startswith(name)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -156,6 +156,16 @@ NonEmpty = Annotated[str, MinLen(1)]
 BranchName = Annotated[
     str, _unless(is_branch, "must be a name that git takes for a branch, such as gitfleet/rendered; rename it", BRANCH)
 ]
+_PUBLIC_KEY: Final = r"(?:sk-)?(?:ssh|ecdsa)-[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2}(?: [ -~]*)?"
+PublicKey = Annotated[
+    str,
+    _unless(
+        lambda text: re.fullmatch(_PUBLIC_KEY, text) is not None and len(text) <= 8192,
+        "must be one line of an SSH public key, as in a .pub file: its type, its base64 and a comment",
+        _PUBLIC_KEY,
+        8192,
+    ),
+]
 Labels = Mapping[LabelKey, LabelValue]
 Annotations = Mapping[LabelKey, str]
 IntOrPercent = Annotated[int | str, Form(read_int_or_percent, INT_OR_PERCENT_SCHEMA)]

@@ -29,6 +29,7 @@ COMMANDS: Final[Mapping[str, Listed]] = {
     "comment": Listed("comment", "Put a plan on a pull request of a forge."),
     "simulate": Listed("simulate", "Run a whole rollout in virtual time."),
     "run": Listed("run", "Reconcile: once, until settled, or continuously."),
+    "agent": Listed("agent", "Reconcile one cluster from within, by git alone."),
     "get": Listed("get", "List placements, clusters, bindings, snapshots, ..."),
     "describe": Listed("get", "Show one object with its conditions."),
     "explain": Listed("explain", "Say why each cluster was picked, refused or waits."),

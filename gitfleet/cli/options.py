@@ -249,6 +249,9 @@ def repository_of(address: str) -> str:
     return path if "/" in path else ""
 
 
+listen_probes = click.option(
+    "--listen", metavar="ADDRESS:PORT", help="Where to answer /healthz and /readyz (:8080: every address)."
+)
 listen = combined(
     click.option(
         "--listen",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.errors import BadInput
+from gitfleet.loop.pull_clusters import PullClusters
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
 
 
@@ -16,6 +17,7 @@ class ByConnection:
 
     real: ClusterDirectory
     simulated: ClusterDirectory
+    pull: PullClusters | None = None
     all_simulated: bool = False
     simulate_unconnected: bool = False
 
@@ -47,5 +49,7 @@ class ByConnection:
                 hint="give spec.connection a context, a kubeconfig, inCluster or simulated (docs/clusters.md)",
             )
         if connection.pull:
-            raise BadInput(f"{cluster.name} is reached by its own agent (pull), which this version does not have")
+            if self.pull is None:
+                raise BadInput(f"{cluster.name} is reached by its own agent, which needs a git remote (no --state-dir)")
+            return self.pull
         return self.real

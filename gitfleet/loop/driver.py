@@ -16,18 +16,18 @@ from typing import ParamSpec
 from gitfleet import reconcile, removals, status, views
 from gitfleet.api.faults import is_error
 from gitfleet.api.fleet import Branches, FleetConfig
-from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.loop.approval_history import ApprovalHistory
 from gitfleet.loop.dry_runs import AskedClusters
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.hold_lines import Lines, with_field_lines
-from gitfleet.loop.kept_observations import KeptObservations
+from gitfleet.loop.kept_observations import KeptObservations, owned_keys
+from gitfleet.loop.pull_clusters import PullClusters
 from gitfleet.loop.rendered_branch import Heads, RenderedBranch, beside_state
 from gitfleet.loop.repeats import Repeats
 from gitfleet.loop.request_branches import Asked, RequestBranches
 from gitfleet.loop.results import Published, ReconcileResult, lost_race, result_of
-from gitfleet.loop.rewrites import Rewrite
+from gitfleet.loop.rewrites import LastAccepted, Rewrite
 from gitfleet.loop.state_branch import StateBranch
 from gitfleet.loop.state_commits import Publication
 from gitfleet.loop.trees import DesiredTrees
@@ -62,7 +62,8 @@ class Driver:
     `listen` gets every event as it becomes true, `configure` the configuration that holds for the next observation;
     `requests` keeps the branches by which people approve, `rendered` that with what clusters get, None where none are
     pushed; `approvals` looks who gave an approval; `forge` is told what a forge is to show, and returns at once;
-    `watching` vouches that clusters have not changed, None where each pass reads all of them."""
+    `watching` vouches that clusters have not changed, None where each pass reads all of them; `pull` are the clusters
+    that are reached by agents."""
 
     reader: RepoReader
     states: StateBranch
@@ -82,6 +83,7 @@ class Driver:
     approvals: ApprovalHistory | None = None
     forge: Callable[[FleetState, Asked, Branches], None] | None = None
     watching: Watching | None = None
+    pull: PullClusters | None = None
     memo: reconcile.Memo = reconcile.Memo()
     asked_clusters: AskedClusters = field(default_factory=AskedClusters)
     _reported: set[str] = field(default_factory=set)
@@ -90,9 +92,10 @@ class Driver:
     _kept: KeptObservations = field(init=False)
     _lines: Lines = field(default_factory=dict)
     _rewrite: tuple[ApprovalRequest, ...] = ()
-    _held: tuple[Desired, Rewrite, Desired] | None = None
+    _last: LastAccepted = field(default_factory=LastAccepted)
     _repeats: Repeats = field(default_factory=Repeats)
     _rendering: Rendering | None = None
+    _heads: Heads | None = None
 
     def __post_init__(self) -> None:
         self._kept = KeptObservations(clock=self.clock, watching=self.watching)
@@ -109,9 +112,12 @@ class Driver:
         return replace(named, watch=self.watch_branch or named.watch, state=self.state_branch or named.state)
 
     @property
-    def needed(self) -> tuple[str, str]:
+    def needed(self) -> tuple[str, ...]:
         """The branches to fetch: nobody else's are read."""
-        return self.branches.watch, self.branches.state
+        return self.branches.watch, self.branches.state, *(self.pull.needed if self.pull is not None else ())
+
+    def _is_due(self) -> bool:
+        return self.pull is not None and self.pull.is_due
 
     def interval(self) -> float:
         """The poll interval in seconds."""
@@ -155,7 +161,7 @@ class Driver:
         now, heads = self.clock.now(), self.reader.fetch(self.needed)
         inputs = self.gather(heads, now)
         self.checkpoint("gathered")
-        if self._unchanged is not None and self._unchanged[0].still(inputs):
+        if self._unchanged is not None and self._unchanged[0].still(inputs, due=self._is_due()):
             return self._asked(heads, self._unchanged[1], self._rendering)
         inputs, decided, (decision, operations) = self._decided(inputs)
         self.checkpoint("decided")
@@ -203,12 +209,13 @@ class Driver:
         """`failures` are what could not be settled."""
         failed = Failures((*decision.failures, *failures, *report.failures))
         result = result_of(decision, outcomes, report, failed, changed=changed, again_at=self._repeats.next_at)
+        result = result.waiting_for(self.pull.waiting if self.pull is not None else ())
         self._report(failed.found)
         return result
 
     def gather(self, heads: Mapping[str, str], now: datetime) -> Inputs:
         """The desired tree, the state tree and the clusters' observations at this moment."""
-        commit = self.watched_commit(heads)
+        commit, self._heads = self.watched_commit(heads), heads
         before = self.load_state(heads.get(self.branches.state))
         wanted = self._accepted(self.desired_trees.at(commit, before), before, heads)
         for pushed in beside_state(self.requests, self.rendered):
@@ -227,16 +234,8 @@ class Driver:
         was rewritten and nobody accepted that. BadInput where it cannot be read any more."""
         found = self.rewrite_of(wanted, before)
         self._rewrite = (found.request(),) if found is not None else ()
-        if found is None:
-            return wanted
-        try:
-            last = self.desired_trees.at(found.old, before)
-        except BadInput as error:
-            self._ask(heads, before)
-            raise BadInput(f"{found.fault().message}; that commit cannot be read any more") from error
-        if self._held is None or self._held[:2] != (last, found):
-            self._held = (last, found, replace(last, faults=(*last.faults, *found.faults())))
-        return self._held[2]
+        last_at = partial(self.desired_trees.at, state=before)
+        return self._last.accepted(wanted, found, last_at, partial(self._ask, heads, before))
 
     def rebuilt(self, before: FleetState, wanted: Desired) -> FleetState:
         """See StateBranch."""
@@ -246,7 +245,9 @@ class Driver:
         """Observe every cluster that is known, and there everything that is owned."""
         self.configure(wanted.config)
         clusters = {**before.clusters, **wanted.clusters}
-        observations = self._kept.observe(self.fanout, clusters, _owned(before, clusters))
+        if self.pull is not None:
+            self.pull.gather(self._heads, self.branches, clusters)
+        observations = self._kept.observe(self.fanout, clusters, owned_keys(before, clusters))
         given = self.approvals_of(wanted, before)
         told = self.asked_clusters.known(observations, now)
         return Inputs(desired=wanted, before=before, observations=told, now=now, approvals=given)
@@ -274,7 +275,7 @@ class Driver:
             if not again:
                 return inputs, decided, planned
             clusters = {**inputs.before.clusters, **inputs.desired.clusters}
-            seen = self._kept.read_again(self.fanout, clusters, _owned(inputs.before, again))
+            seen = self._kept.read_again(self.fanout, clusters, owned_keys(inputs.before, again))
             inputs = replace(inputs, observations=self.asked_clusters.known(seen, inputs.now))
 
     def observe_unseen(self, decision: Decision) -> tuple[Decision, tuple[Operation, ...]]:
@@ -321,8 +322,12 @@ class Driver:
     def perform(self, decision: Decision, operations: tuple[Operation, ...]) -> tuple[Outcome, ...]:
         """Carry out what has to be written, clusters side by side."""
         self._kept.forget({one.cluster for one in operations if isinstance(one, Create | Update | Delete)})
+        answered: tuple[Outcome, ...] = ()
+        if self.pull is not None:
+            answered, operations = self.pull.perform(decision, operations)
         perform = partial(self.fanout.perform, decision.after.clusters)
-        return self._repeats.perform(operations, self.clock, partial(self.desired_trees.encrypted.perform, perform))
+        performed = partial(self.desired_trees.encrypted.perform, perform)
+        return (*answered, *self._repeats.perform(operations, self.clock, performed))
 
     def _asked(self, heads: Heads, result: ReconcileResult, rendering: Rendering | None = None) -> ReconcileResult:
         """The result, once the branches are there by which people approve; what fails there delays nothing."""
@@ -365,10 +370,7 @@ class Driver:
 
     def _events(self, before: FleetState, after: FleetState) -> tuple[Event, ...]:
         """The events between two states; those of a commit that was just pushed are known."""
-        if (known := self.states.events_between(before, after)) is not None:
-            return known
-        failures = Failures()
-        events = status.emit_events(before, after, failures)
+        events, failures = self.states.events_between(before, after)
         self._report(failures.found)
         return events
 
@@ -390,8 +392,3 @@ class Driver:
                 self._reported.add(failure.id)
                 log.error("%s", failure.report)
                 self.save_report(failure)
-
-
-def _owned(state: FleetState, clusters: Iterable[str]) -> dict[str, tuple[ObjectKey, ...]]:
-    """What is owned on each cluster."""
-    return {name: tuple(state.inventory.get(name, {})) for name in clusters}

@@ -20,7 +20,7 @@ from gitfleet.model.backoff import Backoff
 from gitfleet.model.decisions import Decision
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Operation, Update
-from gitfleet.model.state import changed
+from gitfleet.model.state import FleetState, changed
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.watching import Watching
 
@@ -191,3 +191,8 @@ def _concerned(decision: Decision, operations: Iterable[Operation]) -> set[str]:
     for _, old, new in changed(before.placements, after.placements):
         names |= {binding.cluster for record in (old, new) if record is not None for binding in record.bindings}
     return names
+
+
+def owned_keys(state: FleetState, clusters: Iterable[str]) -> dict[str, tuple[ObjectKey, ...]]:
+    """What is owned on each cluster."""
+    return {name: tuple(state.inventory.get(name, {})) for name in clusters}

@@ -84,13 +84,17 @@ class Pulse:
         """Another process leads: nothing is due here."""
         self.beat = Beat(has_worked=self.beat.has_worked, stands_by=True)
 
+    def rest(self, due: float, *, worked: bool, failed_by: Exception | None = None) -> None:
+        """A reconcile is over, and the next one is to begin at `due`."""
+        trouble = "" if worked else _trouble(failed_by)
+        self.beat = Beat(due=due, has_worked=self.beat.has_worked or worked, trouble=trouble)
+
     def end(self, result: ReconcileResult | Failure, began: float, now: float, pause: float) -> Failures:
         """It is over, and the next one follows after the pause; what listeners failed with."""
         failed = isinstance(result, Failure)
         if not isinstance(result, Failure):
             self.last = result
-        trouble = _trouble(result.cause) if isinstance(result, Failure) else ""
-        self.beat = Beat(due=now + pause, has_worked=self.beat.has_worked or not failed, trouble=trouble)
+        self.rest(now + pause, failed_by=result.cause if isinstance(result, Failure) else None, worked=not failed)
         over, failures = Pass(result=result, seconds=now - began), self._failures
         for listener in self.listeners:
             failures.contain(Subject("metrics", ""), None, listener, over)

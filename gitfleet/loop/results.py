@@ -53,6 +53,10 @@ class ReconcileResult:
     lost_race: bool = False
     frozen: bool = False
 
+    def waiting_for(self, sentences: tuple[str, ...]) -> ReconcileResult:
+        """The same where something else is waited for, too."""
+        return replace(self, settled=False, waiting=(*self.waiting, *sentences)) if sentences else self
+
 
 def lost_race(inputs: Inputs, head: str | None) -> ReconcileResult:
     """The result where another process moved the state branch first: nothing was done."""

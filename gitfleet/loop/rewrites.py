@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Final
 
 from gitfleet.api.faults import Fault
 from gitfleet.api.holds import REWRITE_PREFIX
 from gitfleet.approvals import path_of
+from gitfleet.errors import BadInput
 from gitfleet.model.approvals import ApprovalRequest
+from gitfleet.model.desired import Desired
 
 _ID_DIGITS: Final = 12
 
@@ -54,3 +57,27 @@ class Rewrite:
     def faults(self) -> tuple[Fault, ...]:
         """The same, and a warning for each approval that counts for nothing."""
         return self.fault(), *self.uncounted
+
+
+@dataclass(slots=True)
+class LastAccepted:
+    """What is reconciled while nobody accepted a rewritten branch. The same for the same, so that nothing is decided
+    again."""
+
+    _kept: tuple[Desired, Rewrite, Desired] | None = None
+
+    def accepted(
+        self, wanted: Desired, found: Rewrite | None, read_at: Callable[[str], Desired], ask: Callable[[], None]
+    ) -> Desired:
+        """What is wanted, or the commit that was accepted last, with what is said of the rewrite. Where that commit
+        cannot be read any more, people are asked at once (`ask`), and BadInput is raised."""
+        if found is None:
+            return wanted
+        try:
+            last = read_at(found.old)
+        except BadInput as error:
+            ask()
+            raise BadInput(f"{found.fault().message}; that commit cannot be read any more") from error
+        if self._kept is None or self._kept[:2] != (last, found):
+            self._kept = (last, found, replace(last, faults=(*last.faults, *found.faults())))
+        return self._kept[2]

@@ -9,12 +9,14 @@ import logging
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from gitfleet import status
 from gitfleet.errors import Forbidden
 from gitfleet.loop.results import Published
 from gitfleet.loop.state_commits import Publication, on_files_of, state_commit
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event, EventType
+from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState
 from gitfleet.ports.repos import BranchChange, RepoReader, RepoWriter
 from gitfleet.reconcile import rebuilding
@@ -85,7 +87,11 @@ class StateBranch:
             log.warning("the history of %s is not shortened: %s", change.branch, error)
             return head
 
-    def events_between(self, before: FleetState, after: FleetState) -> tuple[Event, ...] | None:
-        """The events of the commit that was pushed last, where it was from the one state to the other: told once."""
+    def events_between(self, before: FleetState, after: FleetState) -> tuple[tuple[Event, ...], Failures]:
+        """The events between two states, and what cannot be told; those of the commit that was pushed last are known,
+        and told once."""
         known, self._published = self._published, None
-        return known[2] if known is not None and known[0] is before and known[1] is after else None
+        failures = Failures()
+        if known is not None and known[0] is before and known[1] is after:
+            return known[2], failures
+        return status.emit_events(before, after, failures), failures

@@ -27,9 +27,9 @@ class UnchangedReconcile:
     observations: Mapping[str, ClusterObservation]
     until: datetime | None
 
-    def still(self, inputs: Inputs) -> bool:
-        """Whether the same decision would come of these inputs."""
-        if self.until is not None and self.until <= inputs.now:
+    def still(self, inputs: Inputs, *, due: bool = False) -> bool:
+        """Whether the same decision would come of these inputs; `due` says that something else is to be done again."""
+        if due or (self.until is not None and self.until <= inputs.now):
             return False
         if inputs.desired is not self.desired or inputs.before is not self.state:
             return False

@@ -27,6 +27,7 @@ TEXTS: Final = (
     "/metadata/labels/a", "/spec/x/1234567", "/spec//x", "never", "true", "ns/name", "*", "é",
     "resources.kubernetes-fleet.io/total-cpu", "resources.kubernetes-fleet.io/cpu", "0" * 64,
     "0 18 * * 5", "0 18 * *", "60 18 * * 5", "Europe/Berlin", "Europe/Berln", "747h", "1.36",
+    "ssh-ed25519 AAAAC3Nza name", "ssh-ed25519",
 )  # fmt: skip
 OTHERS: Final[tuple[Any, ...]] = (
     0, 1, 7, -1, -101, 1001, 1.5, True, False, [], ["x"], ["x", "y"], [{}], [1], {}, {"x": "y"}, {"x": 1},
@@ -39,7 +40,8 @@ BEYOND: Final = (
     # Which fields go with which: rules between fields (methods `breaks`).
     "does not go with ", "only goes with ", "only sorts preferred clusters", "is only for required terms",
     "has no effect with placementType PickAll", "cannot stand beside a name", "is not supported in overrides",
-    "must be Approval before a stage", "needs exactly one", "must be empty with operator Exists",
+    "must be Approval before a stage", "needs exactly one", "is about the reports of an agent",
+    "must be empty with operator Exists",
     "must not be empty with operator Equal", "is required with ", "is required in each term", "needs at least one ",
     "takes no values", "In needs ", "NotIn needs ", "needs `available`", "needs `jsonPointers`",
     "is the name of another branch", "is among the branches",

@@ -1,0 +1,284 @@
+"""Clusters that their own agents reach: what they are to do is pushed to a branch each, what they did is read from
+another.
+
+The hub decides for them as for all others, over what their agents reported. What is to be written on such a cluster is
+its delivery; that an operation is in one says nothing of its outcome, and what the agent answers is one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, NamedTuple, Protocol
+
+from gitfleet.api import InvalidContent, read_state, write
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.deliveries import DELIVERY_FILE, ClusterDelivery, DeliveredOperation
+from gitfleet.api.fleet import Branches
+from gitfleet.api.objects import Manifest, ObjectKey
+from gitfleet.errors import GitfleetError, LostRace
+from gitfleet.formats.git_names import blob_id
+from gitfleet.formats.limits import MAX_STATE_BYTES
+from gitfleet.formats.sentences import counted, named_briefly
+from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
+from gitfleet.formats.yaml_writer import yaml_text
+from gitfleet.loop.pull_reports import PullReports, Silence, report_branch
+from gitfleet.model.decisions import Decision
+from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
+from gitfleet.model.operations import Create, Delete, Operation, Outcome, OutcomeCode, Update
+from gitfleet.ports.clock import Clock
+from gitfleet.ports.repos import BranchChange, HistoryReader, RepoReader, RepoWriter, TreeEntry
+from gitfleet.pull import Write, delivered, observation_of, operation_id, outcomes_of, writes_on
+from gitfleet.rendered import file_content, file_path
+
+log = logging.getLogger(__name__)
+_PLAIN: Final = "100644"
+
+
+class _Delivered(NamedTuple):
+    """What stands on a cluster's branch for deliveries: at which commit, what it asks for, and its files by path."""
+
+    head: str
+    delivery: ClusterDelivery | None
+    files: Mapping[str, str]
+
+
+class PulledRemote(RepoReader, HistoryReader, RepoWriter, Protocol):
+    """What a remote has to be for agents to be reached through it."""
+
+
+class _Content(NamedTuple):
+    """What a delivery is made of: the manifests by path."""
+
+    delivery: ClusterDelivery
+    manifests: Mapping[str, Manifest]
+
+
+@dataclass(slots=True, kw_only=True)
+class PullClusters:
+    """ClusterDirectory of the clusters that are reached by agents. `gather` and `perform` are their
+    part of a reconcile.
+
+    For one thread, but for the clients, which read what was gathered."""
+
+    repo: RepoReader
+    writer: RepoWriter
+    reports: PullReports
+    clock: Clock
+    _branches: Branches = Branches()
+    _there: dict[str, _Delivered] = field(default_factory=dict)
+    _clusters: dict[str, MemberCluster] = field(default_factory=dict)
+    _pending: dict[str, int] = field(default_factory=dict)
+    _made: dict[str, tuple[str, _Content]] = field(default_factory=dict)
+    """What a delivery was made of that stands there, with its commit."""
+    _said: set[str] = field(default_factory=set)
+    _due: bool = False
+
+    @classmethod
+    def on(cls, remote: PulledRemote, clock: Clock) -> PullClusters:
+        """Those of one remote."""
+        return cls(repo=remote, writer=remote, reports=PullReports(remote, remote, clock), clock=clock)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The branches to fetch beside the watched one: those of the clusters that were gathered last."""
+        names = sorted(self._clusters)
+        return tuple(name(self._branches, cluster) for cluster in names for name in (report_branch, delivery_branch))
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a branch for deliveries is not as it was left, or could not be pushed."""
+        return self._due
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """What agents have not carried out yet, in a sentence each."""
+        found = [f"{name} ({counted(number, 'operation')})" for name, number in sorted(self._pending.items()) if number]
+        return (f"the agent has not answered on {named_briefly(found, 3)}",) if found else ()
+
+    def gather(
+        self, heads: Mapping[str, str] | None, branches: Branches, clusters: Mapping[str, MemberCluster]
+    ) -> None:
+        """Read what the agents reported, and what stands in their deliveries; heads None asks the remote for them."""
+        pulled = {name: one for name, one in clusters.items() if one.connection is not None and one.connection.pull}
+        fresh = heads is None or branches != self._branches or pulled.keys() - self._clusters.keys()
+        self._branches, self._clusters = branches, pulled
+        if pulled and fresh:
+            heads = self.repo.fetch(self.needed)
+        self.reports.read(heads or {}, branches, pulled.values())
+        there: dict[str, _Delivered] = {}
+        self._due = False
+        for name in pulled:
+            head, before = (heads or {}).get(delivery_branch(branches, name)), self._there.get(name)
+            if before is not None and before.head != head:
+                self._due = True
+            if head is not None:
+                there[name] = before if before is not None and before.head == head else self._delivered(head)
+        self._there = there
+        self._pending = {name: number for name, number in self._pending.items() if name in pulled}
+
+    # -- ClusterDirectory
+
+    def reader(self, cluster: MemberCluster) -> PullClient:
+        """See ClusterDirectory."""
+        return self.client(cluster)
+
+    def client(self, cluster: MemberCluster) -> PullClient:
+        """See ClusterDirectory."""
+        return PullClient(cluster, partial(self._observation, cluster))
+
+    def _observation(self, cluster: MemberCluster, keys: Collection[ObjectKey]) -> ClusterObservation:
+        found = self.reports.of(cluster, self._branches, self.clock.now())
+        if isinstance(found, Silence):
+            return ClusterObservation(cluster=cluster.name, reachable=False, error=found.why, observed=found.since)
+        return observation_of(found, keys)
+
+    # -- performing
+
+    def perform(
+        self, decision: Decision, operations: tuple[Operation, ...]
+    ) -> tuple[tuple[Outcome, ...], tuple[Operation, ...]]:
+        """Push to each cluster's branch what it is to do now; what the agents answered of it before, of the very
+        delivery that stands there, and the operations on all other clusters.
+
+        What was answered with success is asked no more. What cannot be pushed is said, and tried again in the next
+        pass."""
+        self._pending, outcomes = {}, list[Outcome]()
+        for name in sorted(self._clusters.keys() & decision.after.clusters.keys()):
+            writes = writes_on(name, operations)
+            answered = self._answered(name, writes)
+            outcomes += answered
+            done = {outcome.operation.key for outcome in answered if outcome.ok}
+            open_ = [one for one in writes if one.key not in done]
+            self._pending[name] = len(open_)
+            content = _content_of(decision, name, open_)
+            if name in self._there and self._made.get(name) == (self._there[name].head, content):
+                continue
+            try:
+                self._push(name, _files_of(content), len(open_), decision.inputs.desired.commit)
+                self._made[name] = (self._there[name].head, content)
+            except LostRace:
+                self._due = True
+            except GitfleetError as error:
+                self._due = True
+                self._say(f"what {name} is to do cannot be pushed to {delivery_branch(self._branches, name)}: {error}")
+        return tuple(outcomes), tuple(one for one in operations if one.cluster not in self._clusters)
+
+    def _answered(self, name: str, writes: Sequence[Write]) -> list[Outcome]:
+        seen, there = self.reports.seen(name), self._there.get(name)
+        if seen is None or there is None or seen.report.delivery != there.head or there.delivery is None:
+            return []
+        asked = {one.id for one in there.delivery.operations}
+        return outcomes_of(seen, [one for one in writes if operation_id(one) in asked])
+
+    def _push(self, name: str, files: Mapping[str, bytes], number: int, commit: str) -> None:
+        there, branch = self._there.get(name), delivery_branch(self._branches, name)
+        had = there.files if there is not None else {}
+        digits = len(there.head) if there is not None else len(commit)
+        wanted = {path: blob_id(content, digits) for path, content in files.items()}
+        if wanted == had:
+            return
+        known = {oid for oid in had.values() if oid}
+        head = self.writer.commit(
+            BranchChange(
+                branch=branch,
+                expected=there.head if there is not None else None,
+                subject=f"Deliver {counted(number, 'operation')} to {name}",
+                trailers=(("Gitfleet-Commit", commit),),
+                when=self.clock.now(),
+                write={p: files[p] for p, oid in wanted.items() if had.get(p) != oid and oid not in known},
+                link={p: TreeEntry(_PLAIN, oid) for p, oid in wanted.items() if had.get(p) != oid and oid in known},
+                remove=[path for path in had if path not in wanted],
+            )
+        )
+        self._there[name] = self._delivered(head)
+
+    def _delivered(self, head: str) -> _Delivered:
+        """What stands at a head; nothing of what cannot be read or is no delivery counts, and it is written again."""
+        try:
+            entries = self.repo.list_tree(head)
+            files = {path: entry.oid if entry.mode == _PLAIN else "" for path, entry in entries.items()}
+            oid = files.get(DELIVERY_FILE, "")
+            content = self.repo.read_blobs([oid], limit=MAX_STATE_BYTES).get(oid, b"") if oid else b""
+        except GitfleetError as error:
+            self._say(f"a branch for deliveries cannot be read, and is written again: {error}")
+            return _Delivered(head, None, {"": ""})
+        try:
+            return _Delivered(head, read_delivery(content), files)
+        except InvalidContent:
+            return _Delivered(head, None, files)
+
+    def _say(self, sentence: str) -> None:
+        if sentence not in self._said:
+            self._said.add(sentence)
+            log.warning("%s", sentence)
+
+
+class PullClient:
+    """ClusterClient over what an agent reported; nothing is asked of the cluster."""
+
+    def __init__(self, cluster: MemberCluster, observed: Callable[[Collection[ObjectKey]], ClusterObservation]) -> None:
+        self._cluster = cluster
+        self._observed = observed
+
+    def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
+        """See ClusterReader; an object that was not reported yet is left out."""
+        return self._observed(keys)
+
+    def dry_run(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
+        """See ClusterReader: an agent is asked nothing."""
+        why = f"{self._cluster.name} is reached by its agent, which makes no dry runs"
+        return [DryRun(live.body, None, why) for _, live in questions]
+
+    def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
+        """See ClusterWriter: only the agent writes, what it is given by `PullClusters.deliver`."""
+        why = f"{self._cluster.name} is changed by its agent alone"
+        return [Outcome(operation=one, ok=False, code=OutcomeCode.NOT_ASKED, message=why) for one in operations]
+
+    def close(self) -> None:
+        """See ClusterClient."""
+
+
+def delivery_branch(branches: Branches, cluster: str) -> str:
+    """The branch by which a cluster's agent gets what it is to do."""
+    return f"{branches.deliveries}{cluster}"
+
+
+def read_delivery(content: bytes) -> ClusterDelivery:
+    """The delivery in a file; InvalidContent where it is none."""
+    try:
+        documents = read_documents(content, Profile.STATE)
+    except UnreadableText as error:
+        raise InvalidContent(str(error)) from None
+    if len(documents) != 1 or not isinstance(documents[0], dict):
+        raise InvalidContent("it holds no single document")
+    return read_state(ClusterDelivery, documents[0])
+
+
+def _content_of(decision: Decision, name: str, writes: Sequence[Write]) -> _Content:
+    """What a delivery is made of: the manifests that the cluster is to have now, and what is to be done there."""
+    works = [work for work in decision.works.get(name, ()) if work.error is None]
+    manifests = {file_path(name, work.placement, m.key): m for work in works for m in work.manifests}
+    orders: list[DeliveredOperation] = []
+    for one in writes:
+        path = ""
+        if not isinstance(one, Delete):
+            path = file_path(name, one.placement, one.key)
+            manifests[path] = one.manifest
+        orders.append(delivered(one, path))
+    keys = {*decision.after.inventory.get(name, {}), *(m.key for work in works for m in work.manifests)}
+    delivery = ClusterDelivery(
+        cluster=name,
+        heartbeat_seconds=decision.after.clusters[name].heartbeat_period_seconds,
+        operations=tuple(sorted(orders, key=lambda one: (one.action.value, one.object, one.id))),
+        observe=tuple(sorted(keys)),
+    )
+    return _Content(delivery, manifests)
+
+
+def _files_of(content: _Content) -> dict[str, bytes]:
+    """The files of a delivery, by path."""
+    first = {DELIVERY_FILE: yaml_text(write(content.delivery)).encode()}
+    return first | {path: file_content(manifest) for path, manifest in content.manifests.items()}

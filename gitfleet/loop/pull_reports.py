@@ -1,0 +1,148 @@
+"""The hub's reading of what agents report: one commit on a branch of each cluster's own, read again when it changes.
+
+A report that cannot be read, is not signed as it has to be, or is too old makes that one cluster unreachable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from gitfleet.api import InvalidContent
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.fleet import Branches
+from gitfleet.api.member_reports import REPORT_FILE
+from gitfleet.errors import BadInput, GitfleetError
+from gitfleet.formats.limits import MAX_FILE_BYTES
+from gitfleet.formats.times import time_text
+from gitfleet.model.observations import LiveObject
+from gitfleet.ports.clock import Clock
+from gitfleet.ports.repos import HistoryReader, RepoReader, SignerKeys
+from gitfleet.pull import LARGEST_REPORT, MemberSeen, listed_files, read_report, seen_from
+
+PERIODS: Final = 3
+"""So many heartbeat periods a report counts, where the connection says nothing of it."""
+_LONGEST: Final = 300
+_PLAIN: Final = "100644"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reported:
+    """What is known of one cluster's branch: its report, or why there is none in one sentence. It was first seen at
+    `since`, by a clock that never goes back, which was `at`."""
+
+    head: str
+    keys: tuple[str, ...]
+    seen: MemberSeen | None
+    error: str
+    since: float
+    at: datetime
+    objects: Mapping[str, LiveObject] = field(default_factory=dict)
+
+
+class Silence(NamedTuple):
+    """Why a cluster's report does not count, in one sentence, and when the last one was made, if any was."""
+
+    why: str
+    since: datetime | None = None
+
+
+@dataclass(slots=True)
+class PullReports:
+    """Reads the branches of the agents. What is remembered saves work: a process that starts reads them again."""
+
+    reader: RepoReader
+    history: HistoryReader
+    clock: Clock
+    _known: dict[str, Reported] = field(default_factory=dict)
+
+    def read(self, heads: Mapping[str, str], branches: Branches, clusters: Iterable[MemberCluster]) -> None:
+        """Read what changed since the last time. Nothing is raised that a member can bring about."""
+        known: dict[str, Reported] = {}
+        for cluster in clusters:
+            head, keys = heads.get(report_branch(branches, cluster.name)), _keys_of(cluster)
+            before = self._known.get(cluster.name)
+            if head is None:
+                continue
+            if before is not None and (before.head, before.keys) == (head, keys):
+                known[cluster.name] = before
+            else:
+                known[cluster.name] = self._read(cluster.name, head, keys, before)
+        self._known = known
+
+    def of(self, cluster: MemberCluster, branches: Branches, now: datetime) -> MemberSeen | Silence:
+        """The report of a cluster, or why it does not count now."""
+        found, branch = self._known.get(cluster.name), report_branch(branches, cluster.name)
+        if found is None:
+            how = f"run `gitfleet agent --cluster {cluster.name}`"
+            return Silence(f"no agent has reported on the branch {branch} yet: {how}")
+        if found.seen is None:
+            return Silence(f"the report on the branch {branch} {found.error}")
+        connection = cluster.connection
+        chosen = connection.silent_after if connection is not None else None
+        most = PERIODS * cluster.heartbeat_period_seconds if chosen is None else chosen
+        made = self._made(found, now)
+        if now - made > timedelta(seconds=most):
+            return Silence(f"its agent has not reported since {time_text(made)}", made)
+        return found.seen
+
+    def seen(self, name: str) -> MemberSeen | None:
+        """The report of a cluster, however old."""
+        found = self._known.get(name)
+        return found.seen if found is not None else None
+
+    def _made(self, found: Reported, now: datetime) -> datetime:
+        """When a report was made; one that says to be of the future was made when it was seen first."""
+        said = found.seen.report.at if found.seen is not None else found.at
+        if said <= found.at + timedelta(seconds=60):
+            return said
+        return now - timedelta(seconds=self.clock.monotonic() - found.since)
+
+    def _read(self, name: str, head: str, keys: tuple[str, ...], before: Reported | None) -> Reported:
+        since, at = self.clock.monotonic(), self.clock.now()
+        objects = before.objects if before is not None else {}
+        try:
+            if keys:
+                self._check_signature(head, keys)
+            seen, objects = self._seen(name, head, objects)
+        except InvalidContent as error:
+            return Reported(head=head, keys=keys, seen=None, error=str(error)[:_LONGEST], since=since, at=at)
+        except GitfleetError as error:
+            why = f"cannot be read: {error}"[:_LONGEST]
+            return Reported(head=head, keys=keys, seen=None, error=why, since=since, at=at)
+        return Reported(head=head, keys=keys, seen=seen, error="", since=since, at=at, objects=objects)
+
+    def _check_signature(self, head: str, keys: tuple[str, ...]) -> None:
+        allowed = "".join(f'agent namespaces="git" {" ".join(key.split()[:2])}\n' for key in keys)
+        signer, why = self.history.signer(head, SignerKeys(ssh=allowed.encode()))
+        if not signer:
+            raise InvalidContent(f"{why.replace('allowedSigners', 'spec.connection.publicKeys')}, so it does not count")
+
+    def _seen(
+        self, name: str, head: str, known: Mapping[str, LiveObject]
+    ) -> tuple[MemberSeen, Mapping[str, LiveObject]]:
+        entries = self.reader.list_tree(head)
+        there = {path: entry for path, entry in entries.items() if entry.mode == _PLAIN}
+        if REPORT_FILE not in there:
+            raise BadInput(f"it has no {REPORT_FILE}")
+        first = there[REPORT_FILE].oid
+        content = self.reader.read_blobs([first], limit=LARGEST_REPORT).get(first)
+        if content is None:
+            raise BadInput(f"its {REPORT_FILE} is larger than {LARGEST_REPORT} bytes")
+        report = read_report(name, content)
+        oids = {path: there[path].oid for path in listed_files(report) if path in there}
+        missing = {oid for oid in oids.values() if oid not in known}
+        blobs = self.reader.read_blobs(sorted(missing), limit=MAX_FILE_BYTES)
+        contents = {path: blobs[oid] for path, oid in oids.items() if oid in blobs}
+        return seen_from(report, contents, known, oids)
+
+
+def report_branch(branches: Branches, cluster: str) -> str:
+    """The branch of a cluster's agent."""
+    return f"{branches.members}{cluster}"
+
+
+def _keys_of(cluster: MemberCluster) -> tuple[str, ...]:
+    return cluster.connection.public_keys if cluster.connection is not None else ()

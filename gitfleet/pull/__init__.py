@@ -1,0 +1,49 @@
+"""pull: clusters that are reached by their own agent, through git.
+
+    delivered, performable        an operation on its way to an agent
+    report_of, object_files       what an agent reports, as files
+    read_report, seen_from        the same, read by the hub
+    observation_of, outcomes_of   what a report says of a cluster, and of what was delivered
+
+Everything here is pure.
+"""
+
+from gitfleet.pull.operations import Write, delivered, operation_id, performable, writes_on
+from gitfleet.pull.reports import (
+    LARGEST_REPORT,
+    MemberSeen,
+    applied_file,
+    applied_path,
+    listed_files,
+    news_of,
+    object_files,
+    observation_of,
+    outcomes_of,
+    read_report,
+    report_content,
+    report_of,
+    reported,
+    seen_from,
+)
+
+__all__ = [
+    "LARGEST_REPORT",
+    "MemberSeen",
+    "Write",
+    "applied_file",
+    "applied_path",
+    "delivered",
+    "listed_files",
+    "news_of",
+    "object_files",
+    "observation_of",
+    "operation_id",
+    "outcomes_of",
+    "performable",
+    "read_report",
+    "report_content",
+    "report_of",
+    "reported",
+    "seen_from",
+    "writes_on",
+]

@@ -1,0 +1,212 @@
+"""The files of a member's report: written by its agent, read by the hub.
+
+The hub trusts a report for its own cluster alone: what has another shape is an error of that cluster, and an object
+that is not the one that it is listed as cannot be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from gitfleet.api import InvalidContent, read_state, write
+from gitfleet.api.member_reports import MemberReport, ProviderCondition, ReportedOutcome, UnreadableObject
+from gitfleet.api.objects import JsonObject, ObjectKey, key_of
+from gitfleet.formats.canonical_json import NotJson, canonical_json, digest_of, parse_json
+from gitfleet.formats.limits import MAX_FILE_BYTES
+from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
+from gitfleet.formats.yaml_writer import yaml_text
+from gitfleet.model.observations import ClusterObservation, LiveObject, ReportedCondition
+from gitfleet.model.operations import Outcome
+from gitfleet.pull.masked_secrets import reportable
+from gitfleet.pull.operations import Write, operation_id, outcome_of
+
+LARGEST_REPORT: Final = 4 * MAX_FILE_BYTES
+"""Bytes; of an object at most as many as of a file of the config repo."""
+MOST_OBJECTS: Final = 20_000
+"""So many objects a report may list."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberSeen:
+    """A report with the objects that it lists, and those that operations came to by the operation's id."""
+
+    report: MemberReport
+    live: Mapping[ObjectKey, LiveObject | None] = field(default_factory=dict)
+    unreadable: Mapping[ObjectKey, str] = field(default_factory=dict)
+    applied: Mapping[str, LiveObject] = field(default_factory=dict)
+
+
+def object_path(key: ObjectKey) -> str:
+    """Where an object stands in a report."""
+    return f"objects/{digest_of([*key.order])[:40]}.json"
+
+
+def applied_path(name: str) -> str:
+    """Where the object stands that an operation came to."""
+    return f"applied/{name}.json"
+
+
+def report_of(
+    observation: ClusterObservation, outcomes: Iterable[ReportedOutcome], *, at: datetime, delivery: str, version: str
+) -> MemberReport:
+    """What an agent reports of its cluster."""
+    live = observation.live
+    return MemberReport(
+        cluster=observation.cluster,
+        at=at,
+        version=version,
+        delivery=delivery,
+        reachable=observation.reachable,
+        healthy=observation.healthy,
+        error=observation.error,
+        outcomes=tuple(sorted(outcomes, key=lambda one: one.id)),
+        present=tuple(sorted(key for key, found in live.items() if found is not None)),
+        absent=tuple(sorted(key for key, found in live.items() if found is None)),
+        unreadable=tuple(
+            UnreadableObject(object=key, reason=why) for key, why in sorted(observation.unreadable.items())
+        ),
+        namespaces=observation.namespaces,
+        properties=observation.properties,
+        resource_usage=observation.resource_usage,
+        conditions=tuple(
+            ProviderCondition(type=one.type, status=one.status, reason=one.reason, message=one.message)
+            for one in observation.reported
+        ),
+    )
+
+
+def reported(name: str, outcome: Outcome) -> ReportedOutcome:
+    """What an agent reports of one operation."""
+    return ReportedOutcome(
+        id=name,
+        ok=outcome.ok,
+        code=outcome.code.value,
+        message=outcome.message,
+        retry=outcome.retry,
+        live=outcome.live is not None,
+    )
+
+
+def object_files(live: Iterable[LiveObject | None], key: bytes) -> dict[str, bytes]:
+    """The files of objects by path; what Secrets hold is digested with the key."""
+    return {object_path(one.key): canonical_json(reportable(one.body, key)) for one in filter(None, live)}
+
+
+def applied_file(name: str, live: LiveObject, key: bytes) -> tuple[str, bytes]:
+    """The file of an object as an operation came to it."""
+    return applied_path(name), canonical_json(reportable(live.body, key))
+
+
+def read_report(cluster: str, content: bytes) -> MemberReport:
+    """The report itself; InvalidContent with the end of a sentence that says what is wrong with it."""
+    try:
+        documents = read_documents(content, Profile.STATE, max_bytes=LARGEST_REPORT)
+    except UnreadableText as error:
+        raise InvalidContent(f"cannot be read: {error}") from None
+    if len(documents) != 1 or not isinstance(documents[0], dict):
+        raise InvalidContent("holds no single document")
+    report = read_state(MemberReport, documents[0])
+    if report.cluster != cluster:
+        raise InvalidContent(f'is of another cluster, "{report.cluster[:80]}"')
+    if len(report.present) + len(report.absent) + len(report.unreadable) > MOST_OBJECTS:
+        raise InvalidContent(f"lists more than {MOST_OBJECTS} objects")
+    return report
+
+
+def listed_files(report: MemberReport) -> dict[str, tuple[ObjectKey | None, str]]:
+    """The files that a report names, with the object that is to be there or the id of the operation that came to it."""
+    found: dict[str, tuple[ObjectKey | None, str]] = {object_path(key): (key, "") for key in report.present}
+    applied = (one for one in report.outcomes if one.live)
+    return found | {applied_path(one.id): (None, one.id) for one in applied}
+
+
+def seen_from(
+    report: MemberReport, contents: Mapping[str, bytes], known: Mapping[str, LiveObject], oids: Mapping[str, str]
+) -> tuple[MemberSeen, dict[str, LiveObject]]:
+    """The report with its objects from the files by path. What was read of a blob before is the very same object:
+    `known` by blob id, and in the second place what of this report to keep for the next."""
+    live: dict[ObjectKey, LiveObject | None] = dict.fromkeys(report.absent)
+    unreadable = {one.object: one.reason for one in report.unreadable}
+    applied: dict[str, LiveObject] = {}
+    kept: dict[str, LiveObject] = {}
+    for path, (key, name) in listed_files(report).items():
+        oid = oids.get(path, "")
+        found = known.get(oid)
+        if found is None or (key is not None and found.key != key):
+            found = _object(contents.get(path))
+        if key is None:
+            if found is not None:
+                applied[name] = kept[oid] = found
+        elif found is None or found.key.identity != key.identity:
+            unreadable[key] = "the agent's report does not have it as it lists it"
+        else:
+            live[key] = kept[oid] = found if found.key == key else LiveObject(key, found.body)
+    return MemberSeen(report=report, live=live, unreadable=unreadable, applied=applied), kept
+
+
+def _object(content: bytes | None) -> LiveObject | None:
+    if content is None:
+        return None
+    try:
+        body = parse_json(content)
+    except NotJson:
+        return None
+    if not isinstance(body, dict) or not isinstance(body.get("metadata"), dict):
+        return None
+    return LiveObject(key_of(body), body)
+
+
+def observation_of(seen: MemberSeen, keys: Collection[ObjectKey]) -> ClusterObservation:
+    """What a report says of these objects, and of its cluster."""
+    report = seen.report
+    if not report.reachable:
+        why = f"its agent does not reach the API server: {report.error}"
+        return ClusterObservation(cluster=report.cluster, reachable=False, error=why, observed=report.at)
+    return ClusterObservation(
+        cluster=report.cluster,
+        reachable=True,
+        healthy=report.healthy,
+        error=report.error,
+        observed=report.at,
+        live={key: seen.live[key] for key in keys if key in seen.live},
+        unreadable={key: seen.unreadable[key] for key in keys if key in seen.unreadable},
+        namespaces=report.namespaces,
+        properties=report.properties,
+        resource_usage=report.resource_usage,
+        reported=tuple(ReportedCondition(c.type, c.status, c.reason, c.message) for c in report.conditions),
+    )
+
+
+def outcomes_of(seen: MemberSeen, operations: Iterable[Write]) -> list[Outcome]:
+    """What the agent did of these operations, each with its outcome; what it has not answered is left out."""
+    reported: dict[str, ReportedOutcome] = {one.id: one for one in seen.report.outcomes}
+    found: list[Outcome] = []
+    for operation in operations:
+        one = reported.get(operation_id(operation))
+        if one is None:
+            continue
+        live = seen.applied.get(one.id)
+        if live is not None:
+            live = LiveObject(operation.key, live.body) if live.key.identity == operation.key.identity else None
+        outcome = outcome_of(operation, one.ok, one.code, one.message, one.retry, live)
+        if outcome is not None:
+            found.append(outcome)
+    return found
+
+
+def report_content(report: MemberReport) -> bytes:
+    """The file of the report itself."""
+    return yaml_text(write(report)).encode()
+
+
+def news_of(report: MemberReport) -> JsonObject:
+    """What of a report is news: all but when it was made and when values were seen."""
+    body = write(report)
+    status = {name: value for name, value in body["status"].items() if name != "at"}
+    measured = {name: value.value for name, value in report.properties.items()}
+    usage = report.resource_usage
+    amounts = None if usage is None else [dict(usage.capacity), dict(usage.allocatable), dict(usage.available)]
+    return {**status, "properties": measured, "resourceUsage": amounts}

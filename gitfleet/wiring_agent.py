@@ -1,0 +1,125 @@
+"""Composition root of `gitfleet agent`: a member's own reconciler."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from gitfleet import __version__
+from gitfleet.adapters import ref_watch
+from gitfleet.adapters.clock import SystemClock
+from gitfleet.adapters.git import GitRemote
+from gitfleet.adapters.git_setup import local_git_dir, open_repository
+from gitfleet.adapters.http_server import HttpServer
+from gitfleet.adapters.kube import CoreProvider, KubeDirectory, Provider
+from gitfleet.adapters.sops import AgeDecryptor
+from gitfleet.api.clusters import Connection, MemberCluster
+from gitfleet.api.fleet import Branches
+from gitfleet.api.objects import ObjectKey
+from gitfleet.errors import BadInput
+from gitfleet.loop.agent import Agent
+from gitfleet.loop.agent_loop import AgentLoop
+from gitfleet.loop.encrypted import EncryptedSecrets
+from gitfleet.loop.endpoints import probes, routes
+from gitfleet.loop.runner import Wake
+from gitfleet.ports.clusters import ClusterDirectory
+from gitfleet.ports.repos import Person
+from gitfleet.settings import AgentSettings, Settings
+
+log = logging.getLogger(__name__)
+_IDENTITY = ObjectKey("", "v1", "Namespace", "", "kube-system")
+"""The object whose uid no other cluster has."""
+
+
+@contextmanager
+def open_agent(settings: Settings, chosen: AgentSettings) -> Iterator[AgentLoop]:
+    """An agent on its remote and its cluster; while this lasts it answers probes where the settings say so. BadInput
+    and MissingPart for what cannot be used."""
+    clock, remote, wake = SystemClock(), open_repository(settings), Wake()
+    if not isinstance(remote, GitRemote):
+        raise BadInput("an agent reports to a git remote: leave out --state-dir")
+    connection = Connection(context=chosen.context) if chosen.context else Connection(in_cluster=True)
+    cluster = MemberCluster(name=chosen.cluster, connection=connection)
+    core = [Provider(name="core", key="core", make=lambda: CoreProvider({}))]
+    directory = KubeDirectory(settings.connections, providers=lambda: core)
+    read = partial(remote.read_blobs, limit=settings.limits.file_bytes)
+    agent = Agent(
+        cluster=cluster,
+        repo=remote,
+        writer=remote,
+        directory=directory,
+        clock=clock,
+        encrypted=EncryptedSecrets(read, AgeDecryptor(settings.sops_age_key_file)),
+        mask_key=_MaskKey(directory, cluster, chosen.signing_key_file),
+        version=__version__,
+        branches=Branches(deliveries=chosen.deliveries, members=chosen.members),
+        person=_person(chosen),
+    )
+    loop = AgentLoop(agent=agent, clock=clock, wake=wake, interval=chosen.interval, watch=_watcher(settings))
+    with ExitStack() as stack:
+        stack.callback(directory.close)
+        if settings.http is not None:
+            handler = routes(probes(loop.pulse, wake, clock), {})
+            server = HttpServer(settings.http.host, settings.http.port, handler, clock.monotonic)
+            server.start()
+            stack.callback(server.stop)
+            log.info("listening on %s", server.address)
+        yield loop
+
+
+def _person(chosen: AgentSettings) -> Person | None:
+    """Who signs the reports; BadInput where the key cannot be read."""
+    key = chosen.signing_key_file
+    if key is None:
+        return None
+    try:
+        key.read_bytes()
+    except OSError as error:
+        raise BadInput(f"the signing key {key} cannot be read: {error.strerror}") from error
+    signing = {"gpg.format": "ssh", "user.signingkey": str(key.resolve())}
+    return Person(name=f"gitfleet agent {chosen.cluster}", email="agent@gitfleet.dev", signing=signing)
+
+
+@dataclass(slots=True)
+class _MaskKey:
+    """The key of digests of what Secrets hold: the same as long as the cluster and the signing key are. Where the
+    cluster's identity cannot be read, one of this process alone; then each start applies its Secrets once more."""
+
+    directory: ClusterDirectory
+    cluster: MemberCluster
+    signing_key_file: Path | None
+    _known: bytes = b""
+    _own: bytes = b""
+
+    def __call__(self) -> bytes:
+        if not self._known:
+            live = self.directory.reader(self.cluster).observe([_IDENTITY], probe=False).live.get(_IDENTITY)
+            if live is None or not live.uid:
+                return self._of_this_process()
+            signing = self.signing_key_file.read_bytes() if self.signing_key_file is not None else b""
+            self._known = hmac.new(
+                signing or b"gitfleet", f"{self.cluster.name}\0{live.uid}".encode(), "sha256"
+            ).digest()
+        return self._known
+
+    def _of_this_process(self) -> bytes:
+        if not self._own:
+            log.warning("the Namespace kube-system cannot be read, so Secrets are applied again at each start")
+            self._own = secrets.token_bytes(32)
+        return self._own
+
+
+def _watcher(settings: Settings) -> Callable[[Wake], Callable[[], None]]:
+    """What wakes an agent: the refs of a repository on this machine."""
+
+    def start(wake: Wake) -> Callable[[], None]:
+        git_dir = local_git_dir(settings.repo)
+        return ref_watch.watch_refs(git_dir, wake.trigger) if git_dir else lambda: None
+
+    return start

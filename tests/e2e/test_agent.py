@@ -1,0 +1,138 @@
+"""Three real clusters, one of which is reached by its own agent alone: hub and agent as their users run them, over git
+by HTTP."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.e2e.manifests import config_map, deployment, member, namespace_file, placement
+from tests.e2e.members import Members
+from tests.e2e.programs import Program, Running, ended, eventually
+from tests.e2e.repos import ConfigRepo, git
+from tests.realparts.git_http import GitHttpServer
+
+pytestmark = pytest.mark.real
+FAST = "apiVersion: gitfleet.dev/v1alpha1\nkind: FleetConfig\nmetadata: {name: f}\nspec: {interval: 1s}\n"
+PULLED = "cluster-3"
+DELIVER, REPORT = f"gitfleet/deliver/{PULLED}", f"gitfleet/member/{PULLED}"
+
+
+def signing_key(folder: Path) -> tuple[Path, str]:
+    """An SSH key of the agent: its file, and the line of its public half."""
+    key = folder / "agent-key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    return key, key.with_suffix(".pub").read_text().strip()
+
+
+@contextmanager
+def agent_running(program: Program, repo: str, key: Path, *more: str) -> Iterator[Running]:
+    """An agent that sees nothing but the remote and its own cluster; killed -9 at the end of the block."""
+    talk = program.home / "agent.txt"
+    program.home.mkdir(parents=True, exist_ok=True)
+    words = [
+        sys.executable, "-m", "gitfleet", "agent", repo, "--cluster", PULLED, "--context", PULLED, "--interval", "1",
+        "--signing-key", str(key), "--cache-dir", str(program.home / "agent-cache"),
+        "--kubeconfig", str(program.kubeconfig), *more,
+    ]  # fmt: skip
+    with talk.open("a") as sink:
+        process = subprocess.Popen(words, env=program._environment(), stdout=sink, stderr=sink, text=True)
+    try:
+        yield Running(process, talk)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_two_clusters_are_pushed_to_and_one_pulls_over_git_alone(
+    git_http: GitHttpServer, config: ConfigRepo, program: Program, members: Members, tmp_path: Path
+) -> None:
+    namespace, key = members.namespace("pull"), signing_key(tmp_path)
+    pushed, pulled = (members.by_name[name] for name in ("cluster-1", "cluster-2")), members.by_name[PULLED]
+    every = (*pushed, pulled)
+    config.commit(
+        {f"clusters/{m.name}.yaml": member(m.name) for m in every if m is not pulled}
+        | {f"clusters/{PULLED}.yaml": member(PULLED, connection={"pull": True, "publicKeys": [key[1]]})}
+        | {"gitfleet.yaml": FAST, "placements/web.yaml": placement(namespace, maxUnavailable=3)}
+        | {"resources/namespace.yaml": namespace_file(namespace)}
+        | {"resources/web.yaml": deployment(namespace, "web:1"), "resources/map.yaml": config_map(namespace, k="one")}
+    )
+    with program.running() as hub:
+        with agent_running(program, git_http.url("fleet"), key[0]) as agent:
+            eventually(lambda: all(m.is_available(namespace) for m in every), lambda: hub.talk + agent.talk)
+            eventually(lambda: _is_available(config), lambda: hub.talk + agent.talk)
+            assert git(config.hub, "rev-list", "--count", REPORT).strip() == "1", "one commit, replaced each time"
+            # Drift on the cluster that only its agent reaches.
+            pulled.delete_config_map(namespace)
+            eventually(lambda: pulled.config_map(namespace) == {"k": "one"}, lambda: hub.talk + agent.talk)
+        # Killed: meanwhile the others go on, and what the hub says of this cluster is what it knew last.
+        config.commit({"resources/web.yaml": deployment(namespace, "web:2")})
+        eventually(lambda: all(m.image(namespace) == "web:2" for m in every if m is not pulled), lambda: hub.talk)
+        assert pulled.image(namespace) == "web:1"
+        eventually(lambda: "image: web:2" in _delivered(config), lambda: hub.talk)
+        # A report that somebody else pushes counts for nothing.
+        before = git(config.hub, "rev-parse", REPORT).strip()
+        forged = git(
+            config.hub, "commit-tree", f"{before}^{{tree}}", "-m", "forged",
+            GIT_AUTHOR_NAME="x", GIT_AUTHOR_EMAIL="x@y.z", GIT_COMMITTER_NAME="x", GIT_COMMITTER_EMAIL="x@y.z",
+        ).strip()  # fmt: skip
+        git(config.hub, "update-ref", f"refs/heads/{REPORT}", forged)
+        eventually(lambda: "is not signed" in _agent_health(config), lambda: hub.talk)
+        with agent_running(program, git_http.url("fleet"), key[0]) as agent:
+            eventually(lambda: pulled.image(namespace) == "web:2", lambda: hub.talk + agent.talk)
+            # The link is cut for a while: the agent lives, and goes on when it is back.
+            git_http.fail_next(6, match="git-upload-pack")
+            config.commit({"resources/map.yaml": config_map(namespace, k="two")})
+            eventually(lambda: all(m.config_map(namespace) == {"k": "two"} for m in every), lambda: agent.talk)
+            config.commit({"placements/web.yaml": None})
+            eventually(lambda: not any(m.has_namespace(namespace) for m in every), lambda: hub.talk + agent.talk)
+            assert agent.terminate() == 0
+        assert hub.terminate() == 0
+    assert "Traceback" not in hub.talk + agent.talk
+
+
+def _delivered(config: ConfigRepo) -> str:
+    return "".join(config.text(path, DELIVER) for path in config.paths(DELIVER))
+
+
+def _is_available(config: ConfigRepo) -> bool:
+    conditions = config.state("placements/web.yaml")["status"]["conditions"]
+    return ("ClusterResourcePlacementAvailable", "True") in [(c["type"], c["status"]) for c in conditions]
+
+
+def _agent_health(config: ConfigRepo) -> str:
+    status = yaml.safe_load(config.text(f"clusters/{PULLED}.yaml"))["status"]
+    return str([c["message"] for c in status["agentStatus"][0]["conditions"] if c["type"] == "Healthy"])
+
+
+def test_an_agent_without_anything_to_do_reports_once(
+    git_http: GitHttpServer, config: ConfigRepo, program: Program, members: Members
+) -> None:
+    config.commit({"README.md": "nothing yet"})
+    words = ("agent", git_http.url("fleet"), "--cluster", PULLED, "--context", PULLED, "--once")
+    done = program.command(*words, "--kubeconfig", str(program.kubeconfig), "--cache-dir", str(program.home / "c"))
+    assert (done.code, "reported" in done.talk) == (0, True)
+    report = yaml.safe_load(config.text("report.yaml", REPORT))
+    assert report["metadata"]["name"] == PULLED
+    assert report["status"]["namespaces"].keys() >= {"default", "kube-system"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (("agent", "--cluster", "x", "--once"), 1, "is in the cluster that gitfleet runs in, and it runs in none"),
+        (("agent",), 64, "--cluster"),
+    ],
+)
+def test_what_an_agent_cannot_use_is_a_sentence(
+    config: ConfigRepo, program: Program, words: tuple[str, ...], code: int, sentence: str
+) -> None:
+    config.commit({"README.md": "x"})
+    done = ended(program.start_script("gitfleet", words[0], str(config.hub), *words[1:]), expect=None)
+    assert (done.code, sentence in done.talk, "Traceback" in done.talk) == (code, True, False), done.talk

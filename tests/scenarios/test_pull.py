@@ -1,0 +1,335 @@
+"""Clusters that are reached by their own agents, through git alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import cache
+from typing import Any
+
+import pytest
+
+from gitfleet.api.conditions import find_condition
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern
+from gitfleet.loop.agent import AgentStep
+from gitfleet.simulation.cluster import SimulatedCrash
+from tests.builders import config_map, deployment, member_cluster, namespace, placement, rolling_update, secret
+from tests.scenarios.pull_world import PullWorld, pulled_cluster
+from tests.scenarios.world import STATE, end_of
+
+MEMBER, DELIVER = "gitfleet/member/shop-1", "gitfleet/deliver/shop-1"
+WEB = (namespace("web"), deployment("web", "web", "web:1"), config_map("web", "settings", {"k": "1"}))
+
+
+def pull_world(*more: dict[str, Any], rules: tuple[ClusterRule, ...] = (), **strategy: int | str) -> PullWorld:
+    """Two clusters that the hub reaches, and one with an agent; one placement on all of them, at rest."""
+    world = PullWorld(rules=rules)
+    clusters = (member_cluster("eu-1"), member_cluster("eu-2"), pulled_cluster("shop-1"))
+    placed = placement("web", strategy=rolling_update(**strategy)) if strategy else placement("web")
+    world.commit(*clusters, *WEB, placed, *more)
+    world.start_agent("shop-1")
+    world.turns()
+    return world
+
+
+def images(world: PullWorld) -> dict[str, str | None]:
+    return {name: world.image(name) for name in ("eu-1", "eu-2", "shop-1")}
+
+
+def said(world: PullWorld, cluster: str) -> dict[str, str]:
+    return {c.type: c.status.value for c in world.bindings("web")[cluster].conditions}
+
+
+def health(world: PullWorld) -> tuple[str, str]:
+    """What is said of the cluster with the agent: its condition Healthy, and the sentence."""
+    agent = world.state().clusters["shop-1"].status.agent
+    assert agent is not None
+    healthy = find_condition(agent.conditions, "Healthy")
+    assert healthy is not None
+    return healthy.status.value, healthy.message
+
+
+def everything(world: PullWorld) -> bytes:
+    """All bytes that any commit of any branch has."""
+    return b"\0".join(world.repo._blobs.values())
+
+
+def test_an_agent_brings_its_cluster_to_what_all_others_have() -> None:
+    world = pull_world()
+    assert images(world) == {"eu-1": "web:1", "eu-2": "web:1", "shop-1": "web:1"}
+    assert said(world, "shop-1") == said(world, "eu-1")
+    assert world.repo.about(world.repo.fetch()[MEMBER]).parents == (), "one commit, replaced each time"
+
+
+def test_an_update_and_a_removal_reach_it_within_the_budget() -> None:
+    world = pull_world(maxUnavailable=1, maxSurge=0)
+    world.commit(deployment("web", "web", "web:2"))
+    before, worst = images(world), 0
+    for _ in range(40):
+        world.turn()
+        world.advance(seconds=2)
+        unavailable = [n for n, b in world.bindings("web").items() if _available(b) != "True"]
+        worst = max(worst, len(unavailable))
+    assert (worst, images(world)) == (1, dict.fromkeys(before, "web:2"))
+    world.commit(remove=["placements/web.yaml"])
+    world.turns()
+    assert images(world) == dict.fromkeys(before)
+    assert world.live("shop-1", "Namespace", "web") is None
+
+
+def _available(binding: Any) -> str:
+    found = find_condition(binding.conditions, "Available", generation=binding.generation)
+    return found.status.value if found is not None else "Unknown"
+
+
+def test_drift_is_set_back() -> None:
+    world = pull_world()
+    live = world.live("shop-1", "ConfigMap", "settings")
+    assert live is not None
+    key = ObjectKey("", "v1", "ConfigMap", "web", "settings")
+    world.fleet.cluster("shop-1").mutate(key, [{"op": "replace", "path": "/data/k", "value": "x"}])
+    world.turns()
+    after = world.live("shop-1", "ConfigMap", "settings")
+    assert after is not None
+    assert after["data"] == {"k": "1"}
+
+
+def test_what_its_server_refuses_is_said_in_the_servers_words_and_goes_out_once_it_is_corrected() -> None:
+    refuses = ClusterRule(names=("shop-1",), object=ObjectPattern(kind="ConfigMap", name="extra"), apply="fail")
+    world = pull_world(config_map("web", "extra", {"k": "1"}), rules=(refuses,))
+    failed = world.bindings("web")["shop-1"].failed
+    assert [(one.key.name, one.condition) for one in failed] == [("extra", "Applied")]
+    assert images(world)["shop-1"] == "web:1", "what is beside it goes on"
+    world.commit(remove=["resources/web/configmap-extra.yaml"])
+    world.turns()
+    assert said(world, "shop-1")["Applied"] == "True"
+
+
+def test_no_value_of_a_secret_is_in_any_report_and_a_change_of_one_is_seen() -> None:
+    world = pull_world(secret("web", "login", {"password": "in-the-repo"}))
+    live = world.live("shop-1", "Secret", "login")
+    assert live is not None
+    patch = [{"op": "replace", "path": "/data/password", "value": "Y2FuYXJ5LXZhbHVl"}]
+    world.fleet.cluster("shop-1").mutate(ObjectKey("", "v1", "Secret", "web", "login"), patch)
+    world.turns()
+    after = world.live("shop-1", "Secret", "login")
+    assert after is not None
+    assert after["data"] == live["data"], "it was set back"
+    assert b"Y2FuYXJ5LXZhbHVl" not in everything(world)
+    reports = b"".join(world.repo.files(MEMBER).values())
+    assert live["data"]["password"].encode() not in reports
+    assert b"Z2l0ZmxlZXQtbWFza2Vk" in reports, "a digest stands in its place"
+
+
+def test_one_that_is_cut_off_is_said_to_be_silent_since_when_and_converges_when_it_is_back() -> None:
+    world = pull_world()
+    world.cut_off.add("shop-1")
+    cut = world.clock.now()
+    world.advance(minutes=10)
+    world.commit(deployment("web", "web", "web:2"))
+    world.turns(seconds=120)
+    assert images(world) == {"eu-1": "web:2", "eu-2": "web:2", "shop-1": "web:1"}
+    agent = world.state().clusters["shop-1"].status.agent
+    assert agent is not None
+    assert health(world)[0] == "Unknown"
+    assert "has not reported since 2026-" in health(world)[1]
+    assert agent.last_received_heartbeat is not None
+    assert abs(agent.last_received_heartbeat - cut) < timedelta(minutes=2), "until when it was heard of"
+    world.cut_off.clear()
+    world.turns()
+    assert images(world)["shop-1"] == "web:2"
+
+
+def test_a_removal_that_is_taken_back_before_the_agent_saw_it_deletes_nothing() -> None:
+    world = pull_world()
+    world.cut_off.add("shop-1")
+    body = placement("web")
+    world.commit(remove=[body])
+    for _ in range(4):
+        world.reconcile()
+    assert b"action: Delete" in world.repo.files(DELIVER)["delivery.yaml"]
+    world.commit(body)
+    for _ in range(4):
+        world.reconcile()
+    world.cut_off.clear()
+    start = len(world.happenings)
+    world.turns()
+    assert not [one for one in world.happenings[start:] if one.what == "delete" and one.cluster == "shop-1"]
+    assert images(world)["shop-1"] == "web:1"
+
+
+@cache
+def usual_end() -> dict[str, Any]:
+    """How an update and a removal end where nobody is killed."""
+    world = pull_world()
+    world.commit(deployment("web", "web", "web:2"), remove=["resources/web/configmap-settings.yaml"])
+    world.turns()
+    return end_of(world)
+
+
+@pytest.mark.parametrize("step", list(AgentStep))
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_an_agent_that_is_killed_at_any_step_leaves_nothing_that_the_next_one_does_not_end(
+    step: AgentStep, number: int
+) -> None:
+    world = pull_world()
+    seen = 0
+
+    def kill(_: str, at: AgentStep) -> None:
+        nonlocal seen
+        seen += at is step
+        if at is step and seen == number:
+            raise SimulatedCrash(f"at {at}")
+
+    world.agent_step = kill
+    world.commit(deployment("web", "web", "web:2"), remove=["resources/web/configmap-settings.yaml"])
+    world.turns()
+    assert world.agent_crashes == (seen >= number)
+    assert end_of(world) == usual_end()
+
+
+HUB_STEPS = ("gathered", "decided", "intent published", "performed", "reported")
+
+
+@pytest.mark.parametrize("step", HUB_STEPS)
+def test_a_hub_that_is_killed_at_any_step_does_neither(step: str) -> None:
+    world = pull_world()
+    kills = 0
+
+    def kill(at: str) -> None:
+        nonlocal kills
+        if at == step and kills < 3:
+            kills += 1
+            raise SimulatedCrash(f"at {at}")
+
+    world.start_with = lambda driver: setattr(driver, "checkpoint", kill)
+    world.restart()
+    world.commit(deployment("web", "web", "web:2"), remove=["resources/web/configmap-settings.yaml"])
+    world.turns()
+    assert (world.crashes, end_of(world)) == (3, usual_end())
+
+
+def test_a_quiet_fleet_has_heartbeats_and_nothing_else() -> None:
+    world = pull_world()
+    heads = world.repo.fetch()
+    commits = 0
+    for _ in range(60):
+        before = world.repo.fetch()[MEMBER]
+        world.turn()
+        commits += world.repo.fetch()[MEMBER] != before
+        world.advance(seconds=10)
+    after = world.repo.fetch()
+    assert (after[STATE], after[DELIVER]) == (heads[STATE], heads[DELIVER])
+    assert commits == 10, "one a minute"
+
+
+def edited(change: Callable[[dict[str, bytes]], dict[str, bytes]]) -> Callable[[PullWorld], None]:
+    """Somebody pushes another report."""
+
+    def push(world: PullWorld) -> None:
+        files = world.repo.files(MEMBER)
+        texts = dict.fromkeys(files) | change(dict(files))
+        world.repo.commit_files(MEMBER, texts, world.clock.now())
+
+    return push
+
+
+@pytest.mark.parametrize(
+    ("push", "sentence"),
+    [
+        (edited(lambda files: {"report.yaml": b"["}), "cannot be read"),
+        (edited(lambda files: {"report.yaml": b"spec: 1\n"}), "`metadata"),
+        (edited(lambda files: {"other.yaml": b"{}\n"}), "has no report.yaml"),
+        (
+            edited(lambda files: {**files, "report.yaml": files["report.yaml"].replace(b"shop-1", b"eu-1")}),
+            'is of another cluster, "eu-1"',
+        ),
+    ],
+)
+def test_a_report_that_is_none_makes_that_cluster_unreachable_and_no_other(
+    push: Callable[[PullWorld], None], sentence: str
+) -> None:
+    world = pull_world()
+    push(world)
+    world.commit(deployment("web", "web", "web:2"))
+    with world.nothing_deleted():
+        for _ in range(6):
+            world.reconcile()
+            world.advance(seconds=60)
+    assert sentence in health(world)[1]
+    assert (images(world)["eu-1"], images(world)["shop-1"]) == ("web:2", "web:1")
+    world.turns()
+    assert images(world)["shop-1"] == "web:2", "the agent's next report counts again"
+
+
+@pytest.mark.parametrize("change", ["objects", "absent", "hidden"])
+def test_a_report_that_lies_about_objects_deletes_nothing_and_is_put_right(change: str) -> None:
+    world = pull_world()
+
+    def lie(files: dict[str, bytes]) -> dict[str, bytes]:
+        report = files["report.yaml"].decode()
+        if change == "objects":
+            return {
+                path: content if path == "report.yaml" else b'{"metadata": {"name": "x"}}'
+                for path, content in files.items()
+            }
+        word = "absent" if change == "absent" else "unknown"
+        return {**files, "report.yaml": report.replace("  present:", f"  {word}:").encode()}
+
+    with world.nothing_deleted():
+        edited(lie)(world)
+        world.reconcile()
+        world.turns()
+    assert images(world)["shop-1"] == "web:1"
+    assert said(world, "shop-1") == said(world, "eu-1")
+
+
+def test_a_report_of_the_future_counts_from_when_it_was_seen() -> None:
+    world = pull_world()
+    edited(lambda files: {**files, "report.yaml": _dated(files["report.yaml"], "2036-01-01T00:00:00Z")})(world)
+    world.cut_off.add("shop-1")
+    world.reconcile()
+    assert health(world)[0] == "True"
+    world.advance(minutes=4)
+    world.reconcile()
+    assert health(world)[0] == "Unknown"
+
+
+def _dated(report: bytes, at: str) -> bytes:
+    lines = report.decode().splitlines(keepends=True)
+    return "".join(f'  at: "{at}"\n' if line.startswith("  at:") else line for line in lines).encode()
+
+
+def test_a_longer_silence_is_allowed_where_the_connection_says_so() -> None:
+    world = PullWorld()
+    world.commit(pulled_cluster("shop-1", silentAfter="720h"), *WEB, placement("web"))
+    world.start_agent("shop-1")
+    world.turns()
+    world.cut_off.add("shop-1")
+    world.advance(hours=200)
+    world.commit(deployment("web", "web", "web:2"))
+    for _ in range(4):
+        world.reconcile()
+    assert b"action: Update" in world.repo.files(DELIVER)["delivery.yaml"], "it waits for whoever carries it there"
+    world.cut_off.clear()
+    world.turns()
+    assert world.image("shop-1") == "web:2"
+
+
+@pytest.mark.parametrize("what", ["deleted", "edited", "foreign"])
+def test_deliveries_that_somebody_changed_are_written_again(what: str) -> None:
+    world = pull_world()
+    heads = world.repo.fetch()
+    if what == "deleted":
+        world.repo.remove_branch(DELIVER, heads[DELIVER])
+    elif what == "edited":
+        world.repo.commit_files(DELIVER, {"delivery.yaml": "kind: X\n"}, world.clock.now())
+    else:
+        world.repo.commit_files(DELIVER, {"evil.yaml": "kind: X\n"}, world.clock.now())
+    with world.nothing_deleted():
+        world.turns()
+    assert set(world.repo.files(DELIVER)) == set(pull_world().repo.files(DELIVER))
+    world.commit(deployment("web", "web", "web:2"))
+    world.turns()
+    assert world.image("shop-1") == "web:2"
