@@ -11,6 +11,7 @@ from typing import Final
 from gitfleet.adapters.kube import KubeDirectory
 from gitfleet.adapters.kube.watching import KubeWatching
 from gitfleet.loop.directories import ByConnection
+from gitfleet.loop.pull_watching import PullWatching
 from gitfleet.loop.workspace import Workspace
 
 _OTHER_FILES: Final = 512
@@ -22,13 +23,13 @@ _MOST_FILES: Final = 65536
 def watching_clusters(workspace: Workspace) -> Iterator[None]:
     """While this lasts, the clusters of the workspace are watched, and what changes there wakes its loop."""
     directory = workspace.driver.fanout.directory
-    real = directory.real if isinstance(directory, ByConnection) else None
-    if not isinstance(real, KubeDirectory):
+    if not isinstance(directory, ByConnection) or not isinstance(real := directory.real, KubeDirectory):
         yield
         return
     watching = KubeWatching(real.client, workspace.clock, workspace.wake.trigger, most=_most_watches())
     real.rests = watching.rests
-    workspace.driver = replace(workspace.driver, watching=watching)
+    every = PullWatching(directory.pull, watching) if directory.pull is not None else watching
+    workspace.driver = replace(workspace.driver, watching=every)
     try:
         yield
     finally:

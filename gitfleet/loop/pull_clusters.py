@@ -119,6 +119,11 @@ class PullClusters:
         self._there = there
         self._pending = {name: number for name, number in self._pending.items() if name in pulled}
 
+    def report_of(self, cluster: MemberCluster) -> str | None:
+        """The commit of a cluster's report; None while it does not count."""
+        found = self.reports.of(cluster, self._branches, self.clock.now())
+        return None if isinstance(found, Silence) else self.reports.head_of(cluster.name)
+
     # -- ClusterDirectory
 
     def reader(self, cluster: MemberCluster) -> PullClient:

@@ -88,6 +88,11 @@ class PullReports:
             return Silence(f"its agent has not reported since {time_text(made)}", made)
         return found.seen
 
+    def head_of(self, name: str) -> str | None:
+        """The commit that was read of a cluster's branch."""
+        found = self._known.get(name)
+        return found.head if found is not None else None
+
     def seen(self, name: str) -> MemberSeen | None:
         """The report of a cluster, however old."""
         found = self._known.get(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gitfleet.api.clusters import Connection, MemberCluster
@@ -14,6 +14,7 @@ from gitfleet.loop.driver import Driver
 from gitfleet.loop.encrypted import EncryptedSecrets
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.pull_clusters import PullClusters
+from gitfleet.loop.pull_watching import PullWatching
 from gitfleet.simulation.cluster import SimulatedCrash
 from gitfleet.wiring import simulated_clusters
 from tests.builders import member_cluster
@@ -38,6 +39,8 @@ class PullWorld(World):
         """A hub that knows nothing but the remote."""
         driver = World.start(self, checkpoint)
         driver.pull = PullClusters.on(self.repo, self.clock)
+        if self.watching is not None:
+            driver = replace(driver, watching=PullWatching(driver.pull, self.watching))
         simulated = simulated_clusters(self.fleet, self.clock)
         chosen = ByConnection(real=simulated, simulated=simulated, pull=driver.pull, simulate_unconnected=True)
         driver.fanout = Fanout(directory=chosen, executor=None)

@@ -22,9 +22,11 @@ MEMBER, DELIVER = "gitfleet/member/shop-1", "gitfleet/deliver/shop-1"
 WEB = (namespace("web"), deployment("web", "web", "web:1"), config_map("web", "settings", {"k": "1"}))
 
 
-def pull_world(*more: dict[str, Any], rules: tuple[ClusterRule, ...] = (), **strategy: int | str) -> PullWorld:
+def pull_world(
+    *more: dict[str, Any], rules: tuple[ClusterRule, ...] = (), watches: bool = False, **strategy: int | str
+) -> PullWorld:
     """Two clusters that the hub reaches, and one with an agent; one placement on all of them, at rest."""
-    world = PullWorld(rules=rules)
+    world = PullWorld(rules=rules, watches=watches)
     clusters = (member_cluster("eu-1"), member_cluster("eu-2"), pulled_cluster("shop-1"))
     placed = placement("web", strategy=rolling_update(**strategy)) if strategy else placement("web")
     world.commit(*clusters, *WEB, placed, *more)
@@ -83,8 +85,9 @@ def _available(binding: Any) -> str:
     return found.status.value if found is not None else "Unknown"
 
 
-def test_drift_is_set_back() -> None:
-    world = pull_world()
+@pytest.mark.parametrize("watches", [False, True])
+def test_drift_is_set_back(watches: bool) -> None:
+    world = pull_world(watches=watches)
     live = world.live("shop-1", "ConfigMap", "settings")
     assert live is not None
     key = ObjectKey("", "v1", "ConfigMap", "web", "settings")
@@ -122,8 +125,9 @@ def test_no_value_of_a_secret_is_in_any_report_and_a_change_of_one_is_seen() -> 
     assert b"Z2l0ZmxlZXQtbWFza2Vk" in reports, "a digest stands in its place"
 
 
-def test_one_that_is_cut_off_is_said_to_be_silent_since_when_and_converges_when_it_is_back() -> None:
-    world = pull_world()
+@pytest.mark.parametrize("watches", [False, True])
+def test_one_that_is_cut_off_is_said_to_be_silent_since_when_and_converges_when_it_is_back(watches: bool) -> None:
+    world = pull_world(watches=watches)
     world.cut_off.add("shop-1")
     cut = world.clock.now()
     world.advance(minutes=10)
