@@ -67,7 +67,7 @@ from gitfleet.simulation.scenario_run import Reconciler, ScenarioRun
 from gitfleet.simulation.stand_in_values import StandInValues
 
 log = logging.getLogger(__name__)
-_FORGE_SECONDS = {False: 10.0, True: 2.0}
+_FORGE_SECONDS = {False: 10.0, True: 1.0}
 """So long a run that ends waits for the forge, by whether it was stopped: then all has to be over in 10 seconds."""
 DEFAULT_SCENARIO = b"apiVersion: gitfleet.dev/v1alpha1\nkind: Scenario\nspec: {}\n"
 

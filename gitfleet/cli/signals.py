@@ -19,8 +19,10 @@ from gitfleet.errors import Stopped
 
 GRACE_SECONDS: Final = 5.0
 """How long a reconcile may go on after the first signal."""
-_CLOSING_SECONDS: Final = 3.0
-"""How long closing may take after that before it is given up, too. All is over in 10 seconds; a pod has 30."""
+_EACH_SECONDS: Final = 1.0
+"""How long each part that the block closes may take once the grace is over: traces, notifications, a lease."""
+_CLOSING_SECONDS: Final = 1.5
+"""How long closing may take behind the block. All is over in 10 seconds; a pod has 30."""
 _ENDING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _Handler = Callable[[int, FrameType | None], None]
 
@@ -68,7 +70,7 @@ def ending_gently(stop: Callable[[], None]) -> Iterator[Ending]:
             _raise(ending.number)
         ending.number = number
         stop()
-        signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS, _CLOSING_SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, GRACE_SECONDS, _EACH_SECONDS)
 
     signal.signal(signal.SIGALRM, lambda *_: _raise(ending.number))
     _handle(on_signal)
@@ -79,7 +81,8 @@ def ending_gently(stop: Callable[[], None]) -> Iterator[Ending]:
             raise
     finally:
         if ending.number:
-            signal.setitimer(signal.ITIMER_REAL, _CLOSING_SECONDS)
+            left = max(signal.getitimer(signal.ITIMER_REAL)[0], _CLOSING_SECONDS)
+            signal.setitimer(signal.ITIMER_REAL, left, _EACH_SECONDS)
         end_at_once()
 
 

@@ -125,6 +125,7 @@ def kubeconfig(path: Path, server: str, user: Mapping[str, object]) -> Path:
                 "kind": "Config",
                 "clusters": [{"name": "far", "cluster": {"server": server}}],
                 "users": [{"name": "far", "user": user}],
+                "current-context": "far",
                 "contexts": [{"name": "far", "context": {"cluster": "far", "user": "far"}}],
             }
         )
@@ -179,10 +180,48 @@ def test_a_build_that_hangs(fleet: Path, tmp_path: Path, monkeypatch: pytest.Mon
 MORE = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more, namespace: web}\n"
 
 
-def test_a_forge_that_does_not_answer(fleet: Path, silent: Silent, monkeypatch: pytest.MonkeyPatch) -> None:
+NOTIFIED = """\
+apiVersion: gitfleet.dev/v1alpha1
+kind: FleetConfig
+metadata: {name: fleet}
+spec:
+  notifications:
+    - {name: one, type: webhook}
+    - {name: two, type: webhook}
+"""
+WRONG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: wrong, namespace: web}\ndata: [no mapping]\n"
+
+
+def test_nobody_around_it_answers(fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the forge, nor the receiver of its notifications, nor the collector of its traces."""
+    forge, receiver, collector = servers = [Silent(), Silent(), Silent()]
     monkeypatch.setenv("FORGE_TOKEN", "t")
-    words = ["--forge", "gitea", "--forge-url", f"http://{silent.address}", "--forge-repo", "o/n"]
-    ended_by_sigterm([fleet, *words, "--forge-token-env", "FORGE_TOKEN"], silent.asked.is_set)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://{collector.address}")
+    commit(fleet, {"gitfleet.yaml": NOTIFIED, "resources/web/wrong.yaml": WRONG})
+    file = tmp_path / "receiver.yaml"
+    file.write_text(f"{{url: 'http://{receiver.address}/', secret: '{'s' * 20}', allowHttp: true}}")
+    words = ["--forge", "gitea", "--forge-url", f"http://{forge.address}", "--forge-repo", "o/n"]
+    words += ["--forge-token-env", "FORGE_TOKEN", "--notify", f"one={file}", "--notify", f"two={file}"]
+    ended_by_sigterm([fleet, *words], lambda: forge.asked.is_set() and receiver.asked.is_set())
+    for server in servers:
+        server.close()
+
+
+def test_a_lease_that_nobody_gives(fleet: Path, silent: Silent, tmp_path: Path) -> None:
+    config = kubeconfig(tmp_path / "kubeconfig", f"https://{silent.address}", {"token": "t"})
+    ended_by_sigterm([fleet, "--kubeconfig", config, "--leader-election", "ns/lease"], silent.asked.is_set)
+
+
+@pytest.mark.parametrize("phase", ["fetch", "push"])
+def test_git_that_hangs_with_children_of_its_own(
+    fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str
+) -> None:
+    real, program = shutil.which("git"), tmp_path / "bin" / "git"
+    reached = hanging(program)
+    passing = f'for word in "$@"; do [ "$word" = {phase} ] && at=1; done\n[ "$at" ] || exec {real} "$@"\n'
+    program.write_text(program.read_text().replace("#!/bin/sh\n", f"#!/bin/sh\n{passing}"))
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    ended_by_sigterm([fleet], reached.exists)
 
 
 def test_clients_that_hold_its_port(fleet: Path) -> None:
