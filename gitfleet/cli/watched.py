@@ -26,10 +26,12 @@ _OTLP: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOI
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watched:
-    """How a continuous run logs, the file of each destination of notifications, and which of several leads."""
+    """How a continuous run logs, the file of each destination of notifications, whether there are Events about its pod,
+    and which of several leads."""
 
     log_format: str = "plain"
     notify: tuple[tuple[str, Path], ...] = ()
+    events: bool = True
     election: ElectionSettings | None = ElectionSettings()
 
     @property
@@ -38,7 +40,9 @@ class Watched:
         return self == Watched()
 
 
-def watched_from(log_format: str, notify: tuple[str, ...], leader_election: str, lease_duration: int) -> Watched:
+def watched_from(
+    log_format: str, notify: tuple[str, ...], kubernetes_events: str, leader_election: str, lease_duration: int
+) -> Watched:
     """The options; UsageError for what is no NAME=FILE, names a destination twice, or is no Lease."""
     files: dict[str, Path] = {}
     for given in notify:
@@ -49,7 +53,8 @@ def watched_from(log_format: str, notify: tuple[str, ...], leader_election: str,
             raise click.UsageError(f"--notify {name} is given twice")
         files[name] = Path(file)
     election = election_settings(leader_election, lease_duration)
-    return Watched(log_format=log_format, notify=tuple(files.items()), election=election)
+    events = kubernetes_events == "auto"
+    return Watched(log_format=log_format, notify=tuple(files.items()), events=events, election=election)
 
 
 watched = collected(
@@ -60,6 +65,13 @@ watched = collected(
         multiple=True,
         metavar="NAME=FILE",
         help="Where a destination of spec.notifications is, and its secrets (repeatable).",
+    ),
+    click.option(
+        "--kubernetes-events",
+        type=click.Choice(("auto", "never")),
+        default="auto",
+        metavar="auto|never",
+        help="Whether the pod that this runs in gets Events of what happened (default: auto, in a pod).",
     ),
     leader_election,
     log_format,
@@ -85,12 +97,12 @@ def listened(
             from gitfleet.wiring_tracing import traced
 
             stack.enter_context(traced(workspace, phases))
-        if given.notify:
-            from gitfleet.wiring_notify import notified
+        from gitfleet.wiring_notify import notified
 
-            notifications = stack.enter_context(notified(workspace, dict(given.notify), secrets))
-            listen = notifications.listening(listen)
-            counted.append(notifications)
+        told = notified(workspace, settings, dict(given.notify), secrets, events=given.events)
+        notifications = stack.enter_context(told)
+        counted.append(notifications)
+        listen = notifications.listening(listen)
         if settings.http is not None:
             from gitfleet.wiring_http import served
 

@@ -43,13 +43,15 @@ class Notifications:
     """Collects what happens and hands it to the destinations that want it.
 
     `config` is the configuration that was read last; `given` the names of the destinations that the process was given;
-    `connect` makes what sends to one of a type, from what its file holds now. `secrets` never stand in a message.
+    `connect` makes what sends to one of a type, from what its file holds now. `standing` are destinations beside the
+    configured ones. `secrets` never stand in a message.
     """
 
     config: Callable[[], FleetConfig]
     given: frozenset[str]
     connect: Callable[[str, str], Notifier]
     clock: Clock
+    standing: tuple[Notification, ...] = ()
     secrets: tuple[str, ...] = ()
     metrics: Metrics | None = None
     start: Start = DeliveryThread
@@ -85,7 +87,7 @@ class Notifications:
         commit, head, state = self._last
         config = self.config()
         occasion = Occasion(config.name, self.clock.now(), commit, head)
-        for one in config.notifications:
+        for one in (*config.notifications, *self.standing):
             wanted = [each for each in found if one.wants(each.event) and _is_meant(one, each, state)]
             if wanted and one.name in self.given:
                 self._thread(one).submit(occasion, wanted)

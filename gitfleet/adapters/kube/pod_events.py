@@ -1,0 +1,178 @@
+"""Kubernetes Events about the pod that this process runs in, counted and limited as client-go's recorder does.
+
+What is said again within ten minutes is counted in a series; of many sentences of one reason the later ones are counted
+together; a burst is limited. So an API server gets few writes whatever happens to the fleet.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from gitfleet.adapters.kube.own_cluster import own_cluster, pod_namespace
+from gitfleet.adapters.kube.wire import Timeouts, Wire
+from gitfleet.api.notifications import NotificationEvent
+from gitfleet.api.objects import JsonObject
+from gitfleet.errors import ClusterUnreachable, Forbidden
+from gitfleet.model.notifications import NotificationMessage
+from gitfleet.ports.clock import Clock
+from gitfleet.ports.transport import Response
+from gitfleet.settings import ConnectionRules
+
+TOGETHER: Final = timedelta(minutes=10)
+"""What is said again within so long is the same Event."""
+MOST_SENTENCES: Final = 10
+"""Different ones of a reason within that time; later ones are counted together."""
+BURST: Final = 25
+"""So many writes at once, and then one in REFILL seconds."""
+REFILL: Final = 300.0
+_MOST_KNOWN: Final = 500
+_LONGEST_NOTE: Final = 1000
+_COMBINED: Final = "(combined from similar events): "
+_CONTROLLER: Final = "gitfleet.dev/run"
+_WARNING: Final = frozenset(
+    {
+        NotificationEvent.RUN_FAILED,
+        NotificationEvent.APPLY_FAILED,
+        NotificationEvent.CLUSTER_UNHEALTHY,
+        NotificationEvent.ERROR,
+        NotificationEvent.RECONCILE_FAILING,
+    }
+)
+_ONCE: Final = Timeouts(connect_seconds=5.0, read_seconds=10.0, response_seconds=10.0, tries=1)
+
+
+@dataclass(slots=True)
+class _Said:
+    name: str
+    count: int
+    last: datetime
+
+
+@dataclass(slots=True, kw_only=True)
+class PodEvents:
+    """See ports.notifiers.Notifier: each occurrence of a message becomes an Event, or one more of its series."""
+
+    wire: Wire
+    namespace: str
+    pod: str
+    uid: str
+    clock: Clock
+    _said: OrderedDict[tuple[str, str], _Said] = field(default_factory=OrderedDict)
+    _done: set[tuple[str, int]] = field(default_factory=set)
+    _left: float = BURST
+    _since: float | None = None
+
+    def send(self, message: NotificationMessage) -> None:
+        """See the port. What was written of a message that failed is not written again."""
+        for number, one in enumerate(message.document["events"]):
+            if (message.id, number) not in self._done and self._may():
+                self._say(NotificationEvent(one["event"]), str(one["message"])[:_LONGEST_NOTE])
+            self._done.add((message.id, number))
+        self._done.clear()
+
+    def _say(self, event: NotificationEvent, note: str) -> None:
+        now, reason = self.clock.now(), event.value[0].upper() + event.value[1:]
+        self._forget(now)
+        said = self._said.get((reason, note))
+        if said is None and sum(reason == known for known, _ in self._said) >= MOST_SENTENCES:
+            said, note = self._said.get((reason, _COMBINED)), f"{_COMBINED}{note}"
+        if said is not None and self._counted(said, now):
+            return
+        name = f"{self.pod[:200]}.{secrets.token_hex(8)}"
+        self._write("POST", self._folder, self._body(name, event, reason, note), now)
+        key = (reason, _COMBINED if note.startswith(_COMBINED) else note)
+        self._said[key] = _Said(name, 1, now)
+
+    def _counted(self, said: _Said, now: datetime) -> bool:
+        """Count it in the series of an Event; whether that is still there."""
+        body = {"series": {"count": said.count + 1, "lastObservedTime": _micro_time(now)}}
+        if self._write("PATCH", f"{self._folder}/{said.name}", body, now).status == 404:
+            return False
+        said.count, said.last = said.count + 1, now
+        return True
+
+    def _body(self, name: str, event: NotificationEvent, reason: str, note: str) -> JsonObject:
+        regarding = {"apiVersion": "v1", "kind": "Pod", "namespace": self.namespace, "name": self.pod}
+        return {
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": self.namespace},
+            "eventTime": _micro_time(self.clock.now()),
+            "reportingController": _CONTROLLER,
+            "reportingInstance": self.pod[:128],
+            "action": "Reconcile",
+            "reason": reason,
+            "regarding": {**regarding, **({"uid": self.uid} if self.uid else {})},
+            "note": note,
+            "type": "Warning" if event in _WARNING else "Normal",
+        }
+
+    @property
+    def _folder(self) -> str:
+        return f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events"
+
+    def _write(self, method: str, path: str, body: JsonObject, now: datetime) -> Response:
+        headers = {"Content-Type": "application/merge-patch+json"} if method == "PATCH" else {}
+        response = self.wire.send(method, path, body=body, headers=headers)
+        if response.status in (401, 403):
+            hint = "it needs create and patch of events in events.k8s.io (docs/notifications.md)"
+            raise Forbidden(f"gitfleet may not write Events in namespace {self.namespace}", hint=hint)
+        if not response.ok and response.status != 404:
+            raise ClusterUnreachable(f"the API server refuses an Event with status {response.status}")
+        return response
+
+    def _forget(self, now: datetime) -> None:
+        for key in [key for key, said in self._said.items() if now - said.last > TOGETHER]:
+            del self._said[key]
+        while len(self._said) >= _MOST_KNOWN:
+            self._said.popitem(last=False)
+
+    def _may(self) -> bool:
+        """Take one of the writes that are allowed now."""
+        now = self.clock.monotonic()
+        passed = 0.0 if self._since is None else now - self._since
+        self._left, self._since = min(BURST, self._left + passed / REFILL), now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
+
+def pod_events(allowed: ConnectionRules, pod: str, uid: str, clock: Clock) -> Callable[[], PodEvents] | None:
+    """What makes the writer of Events about the pod of this process; None where it runs in none."""
+    namespace = pod_namespace(allowed.service_account)
+    if namespace is None:
+        return None
+
+    kept: list[PodEvents] = []  # it counts what it has said
+
+    def made() -> PodEvents:
+        if kept:
+            return kept[0]
+        from gitfleet.adapters.kube.http_transport import HttpTransport  # slow to import
+
+        endpoint, login = own_cluster(allowed.service_account, "the Event of this pod")
+        wire = Wire(
+            "gitfleet's own cluster", HttpTransport(endpoint, login, parallel=1, timeouts=_ONCE), timeouts=_ONCE
+        )
+        known = uid or _uid_of(wire, namespace, pod)
+        kept.append(PodEvents(wire=wire, namespace=namespace, pod=pod, uid=known, clock=clock))
+        return kept[0]
+
+    return made
+
+
+def _uid_of(wire: Wire, namespace: str, pod: str) -> str:
+    """The UID of the pod, without which `kubectl describe` does not find its Events; "" where it may not be read."""
+    response = wire.send("GET", f"/api/v1/namespaces/{namespace}/pods/{pod}")
+    body: Any = response.json() if response.ok else {}
+    return str(body.get("metadata", {}).get("uid", ""))
+
+
+def _micro_time(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
