@@ -33,13 +33,15 @@ _Keys = Mapping[str, Collection[ObjectKey]]
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """An observation and what vouches for it: `read` and `probed` are times of a clock that never goes back."""
+    """An observation of some keys and what vouches for it, until when it counts and when to ask for health again: times
+    of a clock that never goes back."""
 
     observation: ClusterObservation
+    keys: Collection[ObjectKey]
     connection: Connection | None
     mark: Hashable
-    read: float
-    probed: float
+    until: float
+    check_at: float
 
 
 @dataclass(slots=True)
@@ -74,7 +76,7 @@ class KeptObservations:
             self.watching.keep(keys)
         self._unanswered = {name: one for name, one in self._unanswered.items() if name in keys}
         vouched = {name for name in keys if self._vouched(clusters[name], keys[name], now)}
-        probed = {name for name in vouched if now - self._kept[name].probed >= _probed_after(clusters[name])}
+        probed = {name for name in vouched if now >= self._kept[name].check_at}
         left = {name for name in self._unanswered if self._is_left(clusters[name], keys[name], now)}
         return self._remembered({
             **{name: self._kept[name].observation for name in vouched - probed},
@@ -101,10 +103,14 @@ class KeptObservations:
 
     def _vouched(self, cluster: MemberCluster, keys: Collection[ObjectKey], now: float) -> bool:
         kept = self._kept.get(cluster.name)
-        if kept is None or self.watching is None or now - kept.read >= READ_AFTER * _share(cluster.name):
+        if kept is None or self.watching is None or now >= kept.until:
             return False
-        if kept.connection != cluster.connection or not kept.observation.live.keys() >= set(keys):
+        if kept.connection is not cluster.connection and kept.connection != cluster.connection:
             return False
+        if kept.keys is not keys:  # the very same ones as a rule: a quiet pass must not look at each object
+            if not kept.observation.live.keys() >= set(keys):
+                return False
+            self._kept[cluster.name] = replace(kept, keys=keys)
         return self.watching.unchanged(cluster, kept.mark)
 
     def _probe(
@@ -115,7 +121,9 @@ class KeptObservations:
         seen = fanout.check(clusters, known) if names else {}
         for name, observation in seen.items():
             if observation.reachable:
-                self._kept[name] = replace(self._kept[name], observation=observation, probed=now)
+                self._kept[name] = replace(
+                    self._kept[name], observation=observation, check_at=now + _probed_after(clusters[name])
+                )
             else:
                 del self._kept[name]
         self._note_unanswered(clusters, seen, now)
@@ -136,8 +144,8 @@ class KeptObservations:
         for name, observation in seen.items():
             if observation.reachable:
                 self._unanswered.pop(name, None)
-            elif observation.asked:
-                connection = clusters[name].connection
+            elif observation.asked and not ((connection := clusters[name].connection) and connection.pull):
+                # What an agent reports comes with the pass and costs no request.
                 known = self._unanswered.get(name) or _Unanswered(observation, connection)
                 known.observation, known.connection = observation, connection
                 known.retry_at = now + known.failures.after("no answer")
@@ -158,14 +166,17 @@ class KeptObservations:
         for name, mark in marks.items():
             observation = seen[name]
             if mark is not None and observation.reachable and not observation.unreadable:
-                self._kept[name] = _Kept(observation, clusters[name].connection, mark, now, now)
+                until, check_at = now + READ_AFTER * _share(name), now + _probed_after(clusters[name])
+                connection = clusters[name].connection
+                self._kept[name] = _Kept(observation, keys[name], connection, mark, until, check_at)
         return seen
 
     def _remembered(self, observations: dict[str, ClusterObservation]) -> dict[str, ClusterObservation]:
         known = with_known_objects(observations, self._last)
         self._last = known
         for name in self._kept.keys() & known.keys():
-            self._kept[name] = replace(self._kept[name], observation=known[name])
+            if self._kept[name].observation is not known[name]:
+                self._kept[name] = replace(self._kept[name], observation=known[name])
         return dict(known)
 
 
@@ -193,6 +204,6 @@ def _concerned(decision: Decision, operations: Iterable[Operation]) -> set[str]:
     return names
 
 
-def owned_keys(state: FleetState, clusters: Iterable[str]) -> dict[str, tuple[ObjectKey, ...]]:
-    """What is owned on each cluster."""
-    return {name: tuple(state.inventory.get(name, {})) for name in clusters}
+def owned_keys(state: FleetState, clusters: Iterable[str]) -> dict[str, Collection[ObjectKey]]:
+    """What is owned on each cluster: the very mappings of the state."""
+    return {name: state.inventory.get(name, ()) for name in clusters}

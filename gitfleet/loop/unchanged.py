@@ -17,7 +17,7 @@ from gitfleet.model.observations import ClusterObservation, LiveObject, LiveObje
 from gitfleet.model.state import FleetState
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class UnchangedReconcile:
     """What a reconcile that changed nothing depended on, and until when it may be kept: only reconciles without
     `wake_at` are kept, and a freeze that expires is said then."""
@@ -35,10 +35,14 @@ class UnchangedReconcile:
             return False
         if inputs.observations.keys() != self.observations.keys():
             return False
-        return all(
-            _contained(_same_observation, observation, self.observations[name])
+        same = all(
+            observation is self.observations[name]
+            or _contained(_same_observation, observation, self.observations[name])
             for name, observation in inputs.observations.items()
         )
+        if same:
+            self.observations = inputs.observations  # most will be these very ones the next time
+        return same
 
 
 def with_known_objects(
@@ -47,7 +51,9 @@ def with_known_objects(
     """The observations; where a cluster's objects are what they were, with the very mapping of the one before, and
     where some are, with those very objects: whoever keeps a result need not compare their content."""
     return {
-        name: _with_objects_of(before[name], observation) if name in before and observation.reachable else observation
+        name: _with_objects_of(known, observation)
+        if (known := before.get(name)) is not None and known is not observation and observation.reachable
+        else observation
         for name, observation in observations.items()
     }
 
@@ -92,7 +98,7 @@ def _contained(
 
 def _same_observation(one: ClusterObservation, other: ClusterObservation) -> bool:
     """Whether two observations are the same. When they were made does not matter."""
-    return (
+    return one is other or (
         (one.reachable, one.healthy, one.error) == (other.reachable, other.healthy, other.error)
         and one.namespaces == other.namespaces
         and one.reported == other.reported
