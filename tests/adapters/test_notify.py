@@ -286,15 +286,39 @@ def test_a_mail_by_starttls_and_login(encrypted: tuple[ssl.SSLContext, str]) -> 
             send("email", {**MAIL, "port": port, "tls": "none"}, what)
 
 
-def test_a_mail_server_that_sends_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mail_with_tls_from_the_first_byte(encrypted: tuple[ssl.SSLContext, str]) -> None:
+    context, authority = encrypted
+    got: list[bytes] = []
+
+    def answer(server: socket.socket) -> None:
+        with context.wrap_socket(server.accept()[0], server_side=True) as connection:
+            connection.sendall(b"220 hello\r\n")
+            replies = iter((b"250 OK", b"250 OK", b"250 OK", b"354 go on", b"250 OK", b"221 bye"))
+            while reply := next(replies, b""):
+                got.append(connection.recv(65536))
+                connection.sendall(reply + b"\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=answer, args=(server,), daemon=True)
+        thread.start()
+        send("email", {**MAIL, "port": server.getsockname()[1], "tls": "implicit", "ca": authority})
+        thread.join(10)
+    assert b"an error" in b"".join(got)
+
+
+@pytest.mark.parametrize(
+    ("tls", "greeting"), [("none", b"220 hello\r\n"), ("none", b""), ("starttls", b"220 hello\r\n")]
+)
+def test_a_mail_server_that_sends_without_end(tls: str, greeting: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mail, "WHOLE_SECONDS", 0.3)
     ended = threading.Event()
 
     def answer(server: socket.socket) -> None:
         connection, _ = server.accept()
         with connection:
-            connection.sendall(b"220 hello\r\n")
-            connection.recv(4096)
+            if greeting:
+                connection.sendall(greeting)
+                connection.recv(4096)
             try:
                 while not ended.wait(0.02):
                     connection.sendall(b"250-more\r\n")
@@ -305,6 +329,6 @@ def test_a_mail_server_that_sends_without_end(monkeypatch: pytest.MonkeyPatch) -
         thread = threading.Thread(target=answer, args=(server,), daemon=True)
         thread.start()
         with pytest.raises(DestinationUnavailable):
-            send("email", {**MAIL, "port": server.getsockname()[1], "tls": "none"})
+            send("email", {**MAIL, "port": server.getsockname()[1], "tls": tls})
         ended.set()
         thread.join(10)

@@ -31,16 +31,15 @@ class Mail:
     def send(self, message: NotificationMessage) -> None:
         """See the port."""
         file, mail = self._file, mail_of(self._file, message)
+        ending = _Ending()
+        timer = threading.Timer(WHOLE_SECONDS, ending.break_off)
+        timer.daemon = True
+        timer.start()
         try:
-            with _connected(file) as server:
-                ending = threading.Timer(WHOLE_SECONDS, _break_off, (server,))
-                ending.daemon = True
-                ending.start()
-                try:
-                    _log_in(server, file)
-                    server.send_message(mail, file.sender, list(file.to))
-                finally:
-                    ending.cancel()
+            with _connected(file, ending) as server:
+                if file.username is not None and file.password is not None:
+                    server.login(file.username, file.password)
+                server.send_message(mail, file.sender, list(file.to))
         except smtplib.SMTPRecipientsRefused as error:
             _refused(file, max(code for code, _ in error.recipients.values()), error)
         except smtplib.SMTPResponseException as error:
@@ -51,6 +50,8 @@ class Mail:
             raise DestinationUnavailable(f"{file.host}: its certificate was not accepted") from None
         except (smtplib.SMTPException, OSError) as error:
             raise DestinationUnavailable(f"{file.host} does not answer ({type(error).__name__})") from None
+        finally:
+            timer.cancel()
 
 
 def mail_of(file: MailFile, message: NotificationMessage) -> EmailMessage:
@@ -63,12 +64,50 @@ def mail_of(file: MailFile, message: NotificationMessage) -> EmailMessage:
     return mail
 
 
-def _connected(file: MailFile) -> smtplib.SMTP:
+class _Ending:
+    """Ends a connection that takes too long, whatever it waits for: a socket's own timeout begins again with each
+    line."""
+
+    def __init__(self) -> None:
+        self.server: smtplib.SMTP | None = None
+
+    def break_off(self) -> None:
+        """From another thread."""
+        connection = getattr(self.server, "sock", None)
+        if connection is not None:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+
+class _Checked(smtplib.SMTP):
+    """A connection whose other end is looked at before anything is sent."""
+
+    def __init__(self, ending: _Ending, file: MailFile) -> None:
+        ending.server = self
+        super().__init__(file.host, file.port, timeout=ANSWER_SECONDS)
+
+    def _get_socket(self, host: str, port: int, timeout: Any) -> socket.socket:
+        return checked(super()._get_socket(host, port, timeout))  # type: ignore[misc]  # typeshed leaves it out
+
+
+class _CheckedTls(smtplib.SMTP_SSL):
+    """The same with TLS from the first byte."""
+
+    def __init__(self, ending: _Ending, file: MailFile, context: ssl.SSLContext) -> None:
+        ending.server = self
+        super().__init__(file.host, file.port, timeout=ANSWER_SECONDS, context=context)
+
+    def _get_socket(self, host: str, port: int, timeout: Any) -> socket.socket:
+        plain = checked(socket.create_connection((host, port), timeout))
+        return self.context.wrap_socket(plain, server_hostname=host)
+
+
+def _connected(file: MailFile, ending: _Ending) -> smtplib.SMTP:
     context = ssl.create_default_context(cadata=file.ca)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if file.tls == "implicit":
-        return _CheckedTls(file.host, file.port, timeout=ANSWER_SECONDS, context=context)
-    server = _Checked(file.host, file.port, timeout=ANSWER_SECONDS)
+        return _CheckedTls(ending, file, context)
+    server = _Checked(ending, file)
     if file.tls == "starttls":
         try:
             server.starttls(context=context)
@@ -76,31 +115,6 @@ def _connected(file: MailFile) -> smtplib.SMTP:
             server.close()
             raise
     return server
-
-
-class _Checked(smtplib.SMTP):
-    """A connection whose other end is looked at before anything is sent."""
-
-    def _get_socket(self, host: str, port: int, timeout: Any) -> socket.socket:
-        return checked(super()._get_socket(host, port, timeout))  # type: ignore[misc]  # typeshed leaves it out
-
-
-class _CheckedTls(smtplib.SMTP_SSL):
-    def _get_socket(self, host: str, port: int, timeout: Any) -> socket.socket:
-        plain = checked(socket.create_connection((host, port), timeout))
-        return self.context.wrap_socket(plain, server_hostname=host)
-
-
-def _log_in(server: smtplib.SMTP, file: MailFile) -> None:
-    if file.username is not None and file.password is not None:
-        server.login(file.username, file.password)
-
-
-def _break_off(server: smtplib.SMTP) -> None:
-    """End a connection that takes too long, whatever it waits for."""
-    if server.sock is not None:
-        with suppress(OSError):
-            server.sock.shutdown(socket.SHUT_RDWR)
 
 
 def _refused(file: MailFile, code: int, error: Exception) -> None:
