@@ -52,7 +52,7 @@ class Running:
         return said
 
 
-def begin(repo: Path, log: Path, *words: str) -> Running:
+def begin(repo: Path | str, log: Path, *words: str) -> Running:
     command = [sys.executable, "-m", "gitfleet", "run", str(repo), "--listen", "127.0.0.1:0", "--log-format", "json"]
     with log.open("w") as stderr:
         process = subprocess.Popen(
