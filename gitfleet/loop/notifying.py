@@ -34,7 +34,8 @@ from gitfleet.views import Occasion
 log = logging.getLogger(__name__)
 FAILING_AFTER: Final = 3
 """So many reconciles in a row must fail before people are told."""
-_MOST_COLLECTED: Final = 2000
+_MOST_COLLECTED: Final = 20_000
+"""Of one pass: one for each cluster of a large fleet, and no more memory than that."""
 Start = Callable[[Delivery], DeliveryThread]
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gitfleet.api.notifications import NotificationEvent
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.errors import BadInput, RemoteUnreachable
 from gitfleet.loop.deliveries import Delivery, DeliveryThread
 from gitfleet.loop.notifying import FAILING_AFTER, Notifications
+from gitfleet.loop.phases import FETCH, LAST, PHASES
 from gitfleet.loop.pulse import Pass
 from gitfleet.loop.results import ReconcileResult
 from gitfleet.model.failures import Failure, Subject, attempt
@@ -219,6 +224,17 @@ def test_what_was_not_delivered_before_a_kill_is_told_by_nobody() -> None:
     assert told.box.said() == [JOINED, [COMPLETE], [COMPLETE]]
 
 
+def test_objects_that_a_cluster_refuses_are_told_without_what_secrets_hold() -> None:
+    refuses = ClusterRule(names=("us-1",), object=ObjectPattern(kind="Secret"), apply="fail")
+    told = Told((refuses,))
+    told.commit(*fleet(), builders.secret("web", "login", {"password": CANARY}))
+    told.settle()
+    (failed,) = [one for message in told.box.said() for one in message if one.startswith("applyFailed: ")]
+    why = "Secret/web/login is not applied: Secret/web/login: the API server of us-1 refuses it, as the scenario says"
+    assert failed == f"applyFailed: web: us-1 failed: ApplyFailed: {why}"
+    assert CANARY not in str(told.box.got)
+
+
 def test_another_process_tells_nothing_again() -> None:
     told = started()
     said = told.box.said()
@@ -256,3 +272,11 @@ def test_reconciles_that_fail() -> None:
         ["reconcileFailing: reconciling has failed 3 times in a row: https://x.example/*** does not answer"],
         ["reconcileRecovered: reconciling again after 5 failures"],
     ]
+
+
+def test_the_page_lists_every_event_and_every_phase() -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    table = (docs / "notifications.md").read_text().partition("## What is told")[2].partition("## Files")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == [event.value for event in NotificationEvent]
+    metrics = (docs / "metrics.md").read_text()
+    assert not [name for name in (FETCH, *PHASES.values(), LAST) if f"`{name}`" not in metrics]
