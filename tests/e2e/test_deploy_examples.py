@@ -8,7 +8,7 @@ import ssl
 import subprocess
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,10 @@ from tests.realparts.api_server import ApiServer
 from tests.realparts.control_plane import ControlPlanes
 
 DEPLOY = ROOT / "examples" / "deploy"
-OVERLAY = "resources: [../hub]\ncomponents: [../webhook, ../ssh, ../leader-election]\n"
+OVERLAYS = {
+    "hub": "resources: [../hub]\ncomponents: [../webhook, ../ssh, ../leader-election]\n",
+    "agent": "resources: [../agent]\ncomponents: [../ssh]\n",
+}
 PLURALS = {
     "ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings", "ConfigMap": "configmaps",
     "Deployment": "deployments", "Lease": "leases", "Namespace": "namespaces", "NetworkPolicy": "networkpolicies",
@@ -127,24 +130,33 @@ def admin(server: ApiServer) -> Account:
     return Account(server, server.token)
 
 
-def overlay(folder: Path) -> Path:
-    """An overlay on the hub with its components, beside copies of all."""
+def overlay(folder: Path, of: str) -> Path:
+    """An overlay on the hub or the agent with its components, beside copies of all."""
     subprocess.run(["cp", "-r", DEPLOY, folder / "deploy"], check=True)
     (folder / "deploy" / "mine").mkdir()
-    (folder / "deploy/mine/kustomization.yaml").write_text(OVERLAY)
+    (folder / "deploy/mine/kustomization.yaml").write_text(OVERLAYS[of])
     return folder / "deploy" / "mine"
 
 
-def test_a_restricted_namespace_accepts_the_pods(kustomize: Path, admin: Account, tmp_path: Path) -> None:
-    manifests = built(kustomize, overlay(tmp_path))
+def take_back(admin: Account, manifests: Sequence[Mapping[str, Any]]) -> None:
+    """Remove the rights that manifests gave."""
+    for manifest in manifests:
+        if manifest["kind"].endswith("Binding"):
+            assert admin.ask("DELETE", path_of(manifest))[0] == 200
+
+
+@pytest.mark.parametrize("which", ["hub", "agent"])
+def test_a_restricted_namespace_accepts_the_pods(kustomize: Path, admin: Account, tmp_path: Path, which: str) -> None:
+    manifests = built(kustomize, overlay(tmp_path, which))
     for manifest in manifests:
         admin.must_apply(manifest)
     (pod,) = [pod_of(one) for one in manifests if one["kind"] == "Deployment"]
     status, text = admin.apply(pod, dry=True)
+    take_back(admin, manifests)
 
     assert status == 201, text
     (container,) = pod["spec"]["containers"]
-    assert "--webhook=github=/etc/gitfleet/webhooks/github" in container["args"]
+    assert ("--webhook=github=/etc/gitfleet/webhooks/github" in container["args"]) == (which == "hub")
     assert [one["name"] for one in container["env"] if "GIT" in one["name"] or "SSH" in one["name"]] == [
         "GITFLEET_SSH_KEY_FILE",
         "GITFLEET_KNOWN_HOSTS_FILE",
@@ -154,11 +166,13 @@ def test_a_restricted_namespace_accepts_the_pods(kustomize: Path, admin: Account
     assert status == 403 and "violates PodSecurity" in text, "it is enforced"
 
 
-def test_the_pod_and_the_image_agree(kustomize: Path) -> None:
+@pytest.mark.parametrize("which", ["hub", "agent"])
+def test_the_pod_and_the_image_agree(kustomize: Path, which: str) -> None:
     """Whatever the image writes has a volume; each argument is one of the command; probes ask for what it answers."""
+    from gitfleet.cli.main import app
     from tests.image.dockerfile import config_of, stages_of
 
-    (pod,) = [pod_of(one) for one in built(kustomize, DEPLOY / "hub") if one["kind"] == "Deployment"]
+    (pod,) = [pod_of(one) for one in built(kustomize, DEPLOY / which) if one["kind"] == "Deployment"]
     (container,) = pod["spec"]["containers"]
     config = config_of(stages_of(ROOT / "Dockerfile")[-1], {})
     mounted = {mount["mountPath"] for mount in container["volumeMounts"] if not mount.get("readOnly")}
@@ -166,9 +180,13 @@ def test_the_pod_and_the_image_agree(kustomize: Path) -> None:
 
     assert mounted == {config.environment["GITFLEET_CACHE_DIR"], config.environment["TMPDIR"]}
     assert config.user == f"{context['runAsUser']}:{context['runAsGroup']}"
-    assert pod["spec"]["automountServiceAccountToken"] is False
+    assert pod["spec"]["automountServiceAccountToken"] is (which == "agent")
     asked = [container[f"{name}Probe"]["httpGet"]["path"] for name in ("liveness", "readiness")]
     assert asked == ["/healthz", "/readyz"]
+    command = app.get_command(app.make_context("gitfleet", [], resilient_parsing=True), container["args"][0])
+    assert command is not None
+    known = {option for parameter in command.params for option in parameter.opts}
+    assert {word.partition("=")[0] for word in container["args"] if word.startswith("--")} <= known
 
 
 def account(admin: Account) -> Account:
@@ -180,7 +198,7 @@ def account(admin: Account) -> Account:
 
 
 def test_two_replicas_may_use_one_lease_and_nothing_else(kustomize: Path, admin: Account, tmp_path: Path) -> None:
-    manifests = built(kustomize, overlay(tmp_path))
+    manifests = built(kustomize, overlay(tmp_path, "hub"))
     for manifest in manifests:
         admin.must_apply(manifest)
     own = account(admin)
@@ -217,18 +235,24 @@ def variant(request: pytest.FixtureRequest, kustomize: Path, admin: Account) -> 
         {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": "shop"}}
         for kind, name in (("ConfigMap", "prices"), ("Service", "shop"))
     ]
-    for manifest in [*placed, *(one for one in manifests if one["kind"].endswith("Binding"))]:
+    for manifest in placed:
         admin.ask("DELETE", path_of(manifest))
+    take_back(admin, manifests)
+
+
+def own_kubeconfig(admin: Account, path: Path) -> Account:
+    """The service account, and a kubeconfig for it."""
+    own, config = account(admin), admin.server.kubeconfig
+    config["users"][0]["user"] = {"token": own.token}
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(config))
+    return own
 
 
 def test_with_its_rights_it_does_its_work_and_nothing_else(
-    gitfleet: Shell, server: ApiServer, admin: Account, tmp_path: Path, variant: str
+    gitfleet: Shell, admin: Account, tmp_path: Path, variant: str
 ) -> None:
-    own = account(admin)
-    config = server.kubeconfig
-    config["users"][0]["user"] = {"token": own.token}
-    (tmp_path / "kubeconfigs").mkdir()
-    (tmp_path / "kubeconfigs" / "east").write_text(json.dumps(config))
+    own = own_kubeconfig(admin, tmp_path / "kubeconfigs" / "east")
     repo = make_repo(tmp_path / "fleet", FLEET)
 
     done = gitfleet("run", "--until-settled", repo, "--kubeconfig-dir", tmp_path / "kubeconfigs")
@@ -241,3 +265,21 @@ def test_with_its_rights_it_does_its_work_and_nothing_else(
     assert own.apply(UNPLACED)[0] == 403, "a kind that is not among those that are placed"
     elsewhere = own.ask("GET", "/api/v1/namespaces/elsewhere/configmaps")[0]
     assert elsewhere == (200 if variant == "member" else 403)
+
+
+@pytest.mark.parametrize("variant", ["member", "member-narrow"], indirect=True)
+def test_with_the_same_rights_the_agent_does_its_work(
+    gitfleet: Shell, server: ApiServer, admin: Account, tmp_path: Path, variant: str
+) -> None:
+    """The hub sees no cluster; the agent of this one needs what `member` gives, and with less says what it lacks."""
+    own_kubeconfig(admin, tmp_path / "kubeconfig")
+    pulled = FLEET["clusters/east.yaml"].replace("{kubeconfig: {file: east}}", "{pull: true}")
+    repo = make_repo(tmp_path / "fleet", {**FLEET, "clusters/east.yaml": pulled})
+    words = ["--cluster", "east", "--kubeconfig", str(tmp_path / "kubeconfig"), "--context", server.name]
+    passes = 0
+    while admin.ask("GET", "/api/v1/namespaces/shop/configmaps/prices")[0] != 200:
+        assert passes < 8, "it never came to that"
+        for done in (gitfleet("run", "--once", repo), gitfleet("agent", repo, *words, "--once")):
+            assert done.code == 0, done
+        passes += 1
+    assert passes > 1, "it is observed before anything is written"
