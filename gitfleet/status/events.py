@@ -16,7 +16,7 @@ from typing import Final, ParamSpec
 
 from gitfleet.api.bindings import DELETED, Binding, BindingState, is_available
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.conditions import Condition, ConditionType, Status, find_condition
+from gitfleet.api.conditions import Condition, ConditionType, Reason, Status, find_condition
 from gitfleet.api.faults import Fault
 from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonValue, ObjectKey
@@ -238,6 +238,7 @@ def _binding_events(
         if (
             found is not None
             and found.status is Status.FALSE
+            and found.reason != Reason.APPLY_IN_PROGRESS  # progress is no failure (decision D6)
             and (old is None or not _same(_current(old, type_), found))
         ):
             yield EventType.FAILED, {"condition": type_.value, "reason": found.reason, "message": found.message}

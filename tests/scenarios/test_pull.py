@@ -337,3 +337,12 @@ def test_deliveries_that_somebody_changed_are_written_again(what: str) -> None:
     world.commit(deployment("web", "web", "web:2"))
     world.turns()
     assert world.image("shop-1") == "web:2"
+
+
+def test_what_waits_for_an_agent_is_no_failure() -> None:
+    world = pull_world()
+    world.commit(deployment("web", "web", "web:2"))
+    world.turns()
+    told = [(event.type.value, event.cluster) for event in world.events]
+    assert ("failed", "shop-1") not in told
+    assert told.count(("updated", "shop-1")) == 2
