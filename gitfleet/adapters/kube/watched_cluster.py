@@ -112,6 +112,8 @@ class WatchedCluster:
 
     def wake_at(self, now: float) -> float:
         """When the loop is to hear of a change: at once, and less and less often while one follows the other."""
+        if self._woke > now:
+            return self._woke
         pause = _WAKES.after(self._wakes) if self._wakes else _AT_FIRST
         calm = now - self._woke > 2 * pause
         self._wakes = 1 if calm else self._wakes + 1
