@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gitfleet.adapters.git.bundles import GitBundles
 from gitfleet.adapters.git.site import make_site_repository
-from gitfleet.errors import MissingPart
+from gitfleet.adapters.git_setup import open_remote
 from gitfleet.settings import Settings
 
 __all__ = ["make_site_repository", "open_bundles", "site_folder"]
@@ -14,14 +14,7 @@ __all__ = ["make_site_repository", "open_bundles", "site_folder"]
 
 def open_bundles(settings: Settings) -> GitBundles:
     """The remote that the settings name. MissingPart when the cache folder cannot be made."""
-    try:
-        settings.cache_dir.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        hint = "name a folder that can be written with --cache-dir"
-        why = f"the cache folder {settings.cache_dir} cannot be made: {error.strerror}"
-        raise MissingPart(why, hint=hint) from error
-    credentials = settings.git_credentials if settings.git_credentials.given else None
-    return GitBundles(settings.repo, settings.cache_dir / "mirror", credentials=credentials, use_git_config=True)
+    return open_remote(settings, GitBundles)
 
 
 def site_folder(address: str) -> Path | None:

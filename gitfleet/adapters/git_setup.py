@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.git import GitRemote
@@ -19,6 +20,8 @@ from gitfleet.api.fleet import Branches
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.ports.repos import WorkTreeFiles
 from gitfleet.settings import Settings
+
+_Remote = TypeVar("_Remote", bound=GitRemote)
 
 
 def make_repository(folder: Path, files: Mapping[str, bytes], message: str) -> None:
@@ -78,6 +81,14 @@ def app_tokens(settings: Settings) -> AppTokens | None:
 def open_repository(settings: Settings) -> GitRemote | StateDirectory:
     """The config repo that the settings name, its state branch in a folder where they say so. MissingPart when the
     cache folder cannot be made; a full disk may have room by the time that something is to be kept there."""
+    remote = open_remote(settings, GitRemote)
+    if settings.state_dir is None:
+        return remote
+    return StateDirectory(settings.state_dir, Branches().state, remote)
+
+
+def open_remote(settings: Settings, kind: type[_Remote]) -> _Remote:
+    """The config repo's git remote; MissingPart as for `open_repository`."""
     try:
         settings.cache_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -86,7 +97,7 @@ def open_repository(settings: Settings) -> GitRemote | StateDirectory:
             why = f"the cache folder {settings.cache_dir} cannot be made: {error.strerror}"
             raise MissingPart(why, hint=hint) from error
     credentials = settings.git_credentials if settings.git_credentials.given else None
-    remote = GitRemote(
+    return kind(
         settings.repo,
         settings.cache_dir / "mirror",
         credentials=credentials,
@@ -94,6 +105,3 @@ def open_repository(settings: Settings) -> GitRemote | StateDirectory:
         use_git_config=True,
         app_token=app_tokens(settings),
     )
-    if settings.state_dir is None:
-        return remote
-    return StateDirectory(settings.state_dir, Branches().state, remote)

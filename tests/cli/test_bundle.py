@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
+import shutil
 import subprocess
 import sys
 import threading
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -291,6 +294,38 @@ def test_sizes_are_limited_on_both_sides(
     refused(gitfleet("bundle", "import", bare(site), delivered(gitfleet, hub, file), *FROM_HUB), "object of over 1 MiB")
 
 
+def _entry(kind: int, size: int) -> bytes:
+    """The head of a pack's entry: its type and size."""
+    first, size = (kind << 4) | (size & 15), size >> 4
+    found = bytearray()
+    while size:
+        found.append(first | 128)
+        first, size = size & 127, size >> 7
+    return bytes([*found, first])
+
+
+def _varint(size: int) -> bytes:
+    found = bytearray()
+    while size > 127:
+        found.append(size & 127 | 128)
+        size >>= 7
+    return bytes([*found, size])
+
+
+def test_a_small_file_that_unfolds_to_gigabytes_is_refused(gitfleet: Shell, hub: Path, tmp_path: Path) -> None:
+    """A blob of 64 KiB, and one that is 65,536 times that one: 4 GiB."""
+    site, file, base = bare(tmp_path / "site.git"), tmp_path / "file", bytes(1 << 16)
+    delta = _varint(1 << 16) + _varint(1 << 32) + b"\x80" * (1 << 16)
+    name = hashlib.sha1(b"blob %d\0" % len(base) + base, usedforsecurity=False).digest()
+    entries = _entry(3, len(base)) + zlib.compress(base) + _entry(7, len(delta)) + name + zlib.compress(delta)
+    pack = b"PACK" + (2).to_bytes(4, "big") + (2).to_bytes(4, "big") + entries
+    pack += hashlib.sha1(pack, usedforsecurity=False).digest()
+    file.write_bytes(f"# v2 git bundle\n{head(hub, DELIVER)} refs/heads/{DELIVER}\n\n".encode() + pack)
+
+    assert file.stat().st_size < 2_000
+    refused(gitfleet("bundle", "import", site, file, *FROM_HUB), "Out of memory")
+
+
 def test_a_file_that_cannot_be_read_or_written(gitfleet: Shell, hub: Path, site: Path, tmp_path: Path) -> None:
     nowhere = tmp_path / "absent" / "file"
     refused(gitfleet("bundle", "export", hub, nowhere, *TO_MEMBER), f"{nowhere} cannot be written: No such file")
@@ -334,6 +369,40 @@ def test_an_interrupted_pipe_moves_nothing(
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content[:length])))
         refused(gitfleet("bundle", "import", site, "-", *FROM_HUB), "stdin")
         assert git(site, "for-each-ref") == ""
+
+
+@pytest.mark.parametrize("at", ["update-ref", "index-pack", "push"])
+def test_an_import_that_is_killed_is_imported_again(
+    hub: Path, tmp_path: Path, gitfleet: Shell, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    """A git on the PATH that kills who calls it: before it unpacks, or when the branch was pushed."""
+    site, file, kept = bare(tmp_path / "site.git"), delivered(gitfleet, hub, tmp_path / "file"), tmp_path / "kept"
+    real, shim = shutil.which("git"), tmp_path / "bin" / "git"
+    shim.parent.mkdir()
+    after = f'{real} "$@";' if at == "push" else ""
+    script = f'case " $* " in *" {at} "*) {after} kill -9 "$PPID"; exit 9;; esac; exec {real} "$@"'
+    shim.write_text(f"#!/bin/sh\n{script}\n")
+    shim.chmod(0o755)
+    words = [
+        sys.executable,
+        "-m",
+        "gitfleet",
+        "bundle",
+        "import",
+        str(site),
+        str(file),
+        *FROM_HUB,
+        "--cache-dir",
+        str(kept),
+    ]
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", f"{shim.parent}:{os.environ['PATH']}")
+        assert subprocess.run(words, check=False, capture_output=True).returncode == -9
+
+    assert head(site, DELIVER) == (None if at == "index-pack" else head(hub, DELIVER))
+    assert gitfleet(*words[3:]).code == 0
+    assert head(site, DELIVER) == head(hub, DELIVER)
+    assert not (kept / "mirror" / "bundle.git").exists()
 
 
 def test_sha_256(gitfleet: Shell, site: Path, tmp_path: Path) -> None:

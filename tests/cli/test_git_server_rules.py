@@ -408,6 +408,28 @@ def test_the_hub_works_and_people_merge(
     assert "more.yaml" in git(fleet, "ls-tree", "-r", "--name-only", "gitfleet/rendered")
 
 
+def test_bundles_are_carried_with_the_login_of_the_member(
+    hiding: GitHttpServer, place: Path, gitfleet: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, desk, file = hiding.url("fleet"), place / "desk.git", tmp_path / "file"
+
+    def as_user(user: str) -> None:
+        monkeypatch.setenv("GITFLEET_GIT_USERNAME", user)
+        monkeypatch.setenv("GITFLEET_GIT_PASSWORD", LOGINS[user])
+
+    as_user(HUB)
+    site = tmp_path / "site.git"
+    assert gitfleet("bundle", "export", url, file, "--cluster", "eu-1", "--to", "member").code == 0
+    assert gitfleet("bundle", "import", site, file, "--cluster", "eu-1", "--from", "hub", "--create").code == 0
+    git(site, "fetch", "--quiet", str(desk), f"refs/heads/report:refs/heads/{MEMBER}")
+    assert gitfleet("bundle", "export", site, file, "--cluster", "eu-1", "--to", "hub").code == 0
+    ended = gitfleet("bundle", "import", url, file, "--cluster", "eu-1", "--from", "member")
+    assert (ended.code, "only delete" in ended.err) == (1, True), ended.err
+    as_user(ONE)
+    assert gitfleet("bundle", "import", url, file, "--cluster", "eu-1", "--from", "member").code == 0
+    assert head(place / "fleet.git", MEMBER) == head(desk, "report")
+
+
 @pytest.mark.parametrize("name", ["pre-receive", "post-receive", "gitfleet-git"])
 def test_the_scripts_are_plain_shell(name: str) -> None:
     script = RULES / name

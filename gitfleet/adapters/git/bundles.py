@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gitfleet.adapters.git.bundle_header import BundleHeader, read_header
-from gitfleet.adapters.git.errors import quote_of
+from gitfleet.adapters.git.errors import is_out_of_room, out_of_room, quote_of
 from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.git.mirror import branch_ref, remove_tree
 from gitfleet.adapters.git.pushes import checked_out, classify_push
@@ -56,11 +56,13 @@ class GitBundles(GitRemote):
         with self._connection.mirror.hold() as hold:
             self._match_format(header, shown, hold)
             with self._scratch(header.object_format) as git:
-                _unpack(git, content, header, shown)
+                self._unpack(git, content, header, shown)
                 _check(git, content, header, shown)
             pack = [content[header.start :]]
             # Only now: what is refused leaves nothing behind.
             result = self._connection.local("index-pack", "--stdin", "--strict", stdin=pack, hold=hold)
+        if is_out_of_room(result):
+            raise out_of_room(self._connection.mirror.folder, quote_of(result.errors))
         if not result.ok:
             raise MissingPart(f"git could not keep what {shown} holds: {quote_of(result.errors)}")
         return header.commit
@@ -76,6 +78,25 @@ class GitBundles(GitRemote):
             if error is not None:
                 raise error
             self._connection.local("update-ref", "--no-deref", branch_ref(branch), commit, hold=hold)
+
+    def _unpack(self, git: GitRunner, content: bytes, header: BundleHeader, shown: str) -> None:
+        """Unpack a bundle's pack into an empty repository: what it refers to must be in it, and pass fsck."""
+        result = git.run(
+            "-c", _LARGEST_BLOB_IN_MEMORY, "index-pack", "--stdin", "--strict", f"--max-input-size={len(content)}",
+            stdin=[content[header.start :]],
+        )  # fmt: skip
+        if is_out_of_room(result):
+            raise out_of_room(self._connection.mirror.folder, quote_of(result.errors))
+        # What stands behind the pack is printed as it is.
+        whole = _UNPACKED.fullmatch(result.output) is not None
+        if not result.ok or not whole:
+            reason = quote_of(result.errors)
+            if result.ok:
+                reason = "it goes on behind its end."
+            elif result.timed_out:
+                reason = "unpacking it took too long."
+            hint = "Copy it again from where it was made."
+            raise BadInput(f"{shown} is damaged, or holds what git refuses: {reason}", hint=hint)
 
     @contextmanager
     def _scratch(self, object_format: str, *, beside: Path | None = None) -> Iterator[GitRunner]:
@@ -100,24 +121,6 @@ class GitBundles(GitRemote):
         if self._connection.known_heads():
             raise BadInput(f"{shown} has ids of {header.object_format}, and {self.shown} has those of {ours}.")
         self._connection.mirror.recreate(object_format=header.object_format)
-
-
-def _unpack(git: GitRunner, content: bytes, header: BundleHeader, shown: str) -> None:
-    """Unpack a bundle's pack into an empty repository: what it refers to must be in it, and pass fsck."""
-    result = git.run(
-        "-c", _LARGEST_BLOB_IN_MEMORY, "index-pack", "--stdin", "--strict", f"--max-input-size={len(content)}",
-        stdin=[content[header.start :]],
-    )  # fmt: skip
-    # What stands behind the pack is printed as it is.
-    whole = _UNPACKED.fullmatch(result.output) is not None
-    if not result.ok or not whole:
-        reason = quote_of(result.errors)
-        if result.ok:
-            reason = "it goes on behind its end."
-        elif result.timed_out:
-            reason = "unpacking it took too long."
-        hint = "Copy it again from where it was made."
-        raise BadInput(f"{shown} is damaged, or holds what git refuses: {reason}", hint=hint)
 
 
 def _check(git: GitRunner, content: bytes, header: BundleHeader, shown: str) -> None:
