@@ -19,7 +19,7 @@ from gitfleet.ports.bundles import BundleRepo
 
 _MOST_TRIES: Final = 5
 _ID_DIGITS: Final = 10
-_REPORT_FILE: Final = re.compile(r"report\.yaml|objects/[^/]+\.json")
+_REPORT_FILE: Final = re.compile(r"report\.yaml|(?:objects|applied)/[^/]+\.json")
 _PLAIN_FILE: Final = "100644"
 
 

@@ -22,7 +22,7 @@ from tests.realparts.git_http import GitHttpServer
 DELIVER, MEMBER = "gitfleet/deliver/eu-1", "gitfleet/member/eu-1"
 TO_MEMBER, TO_HUB = ("--cluster", "eu-1", "--to", "member"), ("--cluster", "eu-1", "--to", "hub")
 FROM_HUB, FROM_MEMBER = ("--cluster", "eu-1", "--from", "hub"), ("--cluster", "eu-1", "--from", "member")
-REPORT = {"report.yaml": b"answers: x\n", "objects/web.json": b"{}\n"}
+REPORT = {"report.yaml": b"answers: x\n", "objects/web.json": b"{}\n", "applied/1.json": b"{}\n"}
 
 
 def bare(path: Path, object_format: str = "sha1") -> Path:

@@ -55,11 +55,12 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for branch in ("main", "gitfleet/state", "gitfleet/deliver/eu-1", MEMBER):
         put(desk, f"next/{branch}", {"new": b"2\n"}, parent=head(desk, f"fleet/{branch}"))
     put(desk, "other", {"unrelated": b"history\n"})
-    put(desk, "report", {**REPORT, "objects/more.json": b"[]\n"}, at=1_800_000_001)
+    put(desk, "report", {**REPORT, "objects/more.json": b"[]\n", "applied/1.json": b"{}\n"}, at=1_800_000_001)
     put(desk, "report-script", {**REPORT, "objects/run.sh": b""})
     put(desk, "report-beside", {**REPORT, "x.json": b""})
     put(desk, "report-below", {**REPORT, "objects/a/b.json": b""})
     put(desk, "report-folder", {"report.yaml": b"", "more/a.json": b""})
+    put(desk, "report-blob", {"report.yaml": b"", "applied": b"a file"})
     put(desk, "report-quotes", {**REPORT, 'objects/"\\n.json"': b""})
     put(desk, "report-link", {"report.yaml": b"/etc/passwd"}, mode="120000")
     put(desk, "report-program", {"report.yaml": b""}, mode="100755")
@@ -111,7 +112,7 @@ def refs(repo: Path) -> str:
 
 
 NOT_MAIN = "may only push gitfleet/member/eu-1, not main"
-NO_REPORT = "a report is report.yaml and objects/*.json, plain files of at most 100000 bytes together"
+NO_REPORT = "a report is report.yaml, objects/*.json and applied/*.json, plain files of at most 100000 bytes"
 PUSHES = [
     # A member: its own branch, one report, replaced at each push.
     (ONE, f"+report:{MEMBER}", ""),
@@ -121,7 +122,8 @@ PUSHES = [
     (ONE, f"+report-script:{MEMBER}", NO_REPORT),
     (ONE, f"+report-beside:{MEMBER}", NO_REPORT),
     (ONE, f"+report-below:{MEMBER}", NO_REPORT),
-    (ONE, f"+report-folder:{MEMBER}", "no folder but objects/"),
+    (ONE, f"+report-folder:{MEMBER}", NO_REPORT),
+    (ONE, f"+report-blob:{MEMBER}", NO_REPORT),
     (ONE, f"+report-quotes:{MEMBER}", NO_REPORT),
     (ONE, f"+report-link:{MEMBER}", NO_REPORT),
     (ONE, f"+report-program:{MEMBER}", NO_REPORT),
@@ -295,7 +297,7 @@ def test_pushes_where_branches_are_hidden(
 
 def test_a_push_of_a_member_is_limited_in_size(hiding: GitHttpServer, place: Path) -> None:
     git(place / "desk.git", "config", "core.compression", "0")
-    put(place / "desk.git", "huge", {"report.yaml": os.urandom(33 << 20)})
+    put(place / "desk.git", "huge", {"report.yaml": os.urandom(65 << 20)})
     done = run_git(place / "desk.git", "push", hiding.url("fleet", user=ONE), f"+huge:{MEMBER}")
 
     assert done.returncode != 0
