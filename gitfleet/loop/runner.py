@@ -26,6 +26,9 @@ _BUSY_PAUSE = 1.0
 _PAUSES = Curve(most=300.0)
 _WAITING = Curve.growing(_BUSY_PAUSE, 1.5, 3600.0)
 _MORE_TRIES = 4
+_RACES_AT_ONCE = 5
+"""So many lost races in a row are tried again without a pause. More are none: the server shows one head and compares
+with another, as one that answers from a copy which is late."""
 _STAND_BY = 60.0
 
 
@@ -75,6 +78,7 @@ class Runner:
     watch: Callable[[Wake], Callable[[], None]]
     pulse: Pulse = field(default_factory=Pulse)
     _without_change: int = 0
+    _races: int = 0
 
     def once(self) -> ReconcileResult:
         """One reconcile; a lost race is tried again a few times, as somebody else's commit is no reason to do
@@ -155,8 +159,10 @@ class Runner:
             log.error("%s", failure.report)
 
     def _pause(self, result: ReconcileResult) -> float:
+        self._races = self._races + 1 if result.lost_race else 0
         if result.lost_race:
-            return 0.0
+            late = self._races - _RACES_AT_ONCE
+            return 0.0 if late <= 0 else min(_WAITING.after(late), self.interval())
         if result.settled:
             self._without_change = 0
             return self.interval()

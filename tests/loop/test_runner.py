@@ -222,6 +222,12 @@ def test_once_tries_a_lost_race_again_a_few_times() -> None:
     assert loop.driver.reconciles == 5
 
 
+def test_races_that_never_end_are_tried_again_with_pauses() -> None:
+    loop = Loop([*[LOST] * 8, CHANGED, LOST], waits=11)
+    loop.runner.until_stopped()
+    assert loop.wake.pauses == [0.0] * 5 + [1.0, 1.5, 2.25] + [0.0] * 3
+
+
 def test_the_bell_ends_a_wait_at_once_and_is_not_lost_when_nobody_waits() -> None:
     wake = Wake()
     wake.trigger()
