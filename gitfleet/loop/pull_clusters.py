@@ -28,13 +28,17 @@ from gitfleet.loop.pull_reports import PullReports, Silence, report_branch
 from gitfleet.model.decisions import Decision
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, OutcomeCode, Update
+from gitfleet.model.state import Inventory
+from gitfleet.model.works import Work
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import BranchChange, HistoryReader, RepoReader, RepoWriter, TreeEntry
-from gitfleet.pull import Write, delivered, observation_of, operation_id, outcomes_of, writes_on
+from gitfleet.pull import Write, delivered, observation_of, operation_id, outcomes_of, writes_by_cluster
 from gitfleet.rendered import file_content, file_path
 
 log = logging.getLogger(__name__)
 _PLAIN: Final = "100644"
+_MOST_AT_ONCE: Final = 20
+"""So many branches are looked at in one pass that no cluster needs."""
 
 
 class _Delivered(NamedTuple):
@@ -49,11 +53,17 @@ class PulledRemote(RepoReader, HistoryReader, RepoWriter, Protocol):
     """What a remote has to be for agents to be reached through it."""
 
 
-class _Content(NamedTuple):
-    """What a delivery is made of: the manifests by path."""
+class _Source(NamedTuple):
+    """What a delivery is made of."""
 
-    delivery: ClusterDelivery
-    manifests: Mapping[str, Manifest]
+    works: tuple[Work, ...]
+    owned: Inventory
+    writes: tuple[Write, ...]
+
+    def is_same(self, other: _Source) -> bool:
+        """Whether the same delivery comes of both; what did not change is mostly the very same value."""
+        same = self.works is other.works or self.works == other.works
+        return same and (self.owned is other.owned or self.owned == other.owned) and self.writes == other.writes
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,9 +79,10 @@ class PullClusters:
     clock: Clock
     _branches: Branches = Branches()
     _there: dict[str, _Delivered] = field(default_factory=dict)
+    _heads: Mapping[str, str] = field(default_factory=dict)
     _clusters: dict[str, MemberCluster] = field(default_factory=dict)
     _pending: dict[str, int] = field(default_factory=dict)
-    _made: dict[str, tuple[str, _Content]] = field(default_factory=dict)
+    _made: dict[str, tuple[str, _Source]] = field(default_factory=dict)
     """What a delivery was made of that stands there, with its commit."""
     _said: set[str] = field(default_factory=set)
     _due: bool = False
@@ -107,11 +118,12 @@ class PullClusters:
         self._branches, self._clusters = branches, pulled
         if pulled and fresh:
             heads = self.repo.fetch(self.needed)
-        self.reports.read(heads or {}, branches, pulled.values())
+        self._heads = heads or {}
+        self.reports.read(self._heads, branches, pulled.values())
         there: dict[str, _Delivered] = {}
         self._due = False
         for name in pulled:
-            head, before = (heads or {}).get(delivery_branch(branches, name)), self._there.get(name)
+            head, before = self._heads.get(delivery_branch(branches, name)), self._there.get(name)
             if before is not None and before.head != head:
                 self._due = True
             if head is not None:
@@ -150,26 +162,47 @@ class PullClusters:
 
         What was answered with success is asked no more. What cannot be pushed is said, and tried again in the next
         pass."""
-        self._pending, outcomes = {}, list[Outcome]()
+        self._pending, outcomes, writes = {}, list[Outcome](), writes_by_cluster(operations)
         for name in sorted(self._clusters.keys() & decision.after.clusters.keys()):
-            writes = writes_on(name, operations)
-            answered = self._answered(name, writes)
+            mine = writes.get(name, [])
+            answered = self._answered(name, mine) if mine else []
             outcomes += answered
             done = {outcome.operation.key for outcome in answered if outcome.ok}
-            open_ = [one for one in writes if one.key not in done]
-            self._pending[name] = len(open_)
-            content = _content_of(decision, name, open_)
-            if name in self._there and self._made.get(name) == (self._there[name].head, content):
-                continue
-            try:
-                self._push(name, _files_of(content), len(open_), decision.inputs.desired.commit)
-                self._made[name] = (self._there[name].head, content)
-            except LostRace:
-                self._due = True
-            except GitfleetError as error:
-                self._due = True
-                self._say(f"what {name} is to do cannot be pushed to {delivery_branch(self._branches, name)}: {error}")
+            self._deliver(decision, name, [one for one in mine if one.key not in done])
+        self._withdraw(decision)
         return tuple(outcomes), tuple(one for one in operations if one.cluster not in self._clusters)
+
+    def _deliver(self, decision: Decision, name: str, writes: Sequence[Write]) -> None:
+        """Bring the branch of a cluster to what it is to do; nothing is worked out where nothing changed."""
+        self._pending[name] = len(writes)
+        source = _Source(decision.works.get(name, ()), decision.after.inventory.get(name, {}), tuple(writes))
+        there, made = self._there.get(name), self._made.get(name)
+        if there is not None and made is not None and made[0] == there.head and made[1].is_same(source):
+            return
+        try:
+            files = _files_of(source, decision.after.clusters[name])
+            self._push(name, files, len(writes), decision.inputs.desired.commit)
+            self._made[name] = (self._there[name].head, source)
+        except LostRace:
+            self._due = True
+        except GitfleetError as error:
+            self._due = True
+            self._say(f"what {name} is to do cannot be pushed to {delivery_branch(self._branches, name)}: {error}")
+
+    def _withdraw(self, decision: Decision) -> None:
+        """Remove deliveries for clusters that are reached otherwise by now, or that have left: an agent that still runs
+        there is to do nothing of them."""
+        prefix = self._branches.deliveries
+        gone = [b for b in self._heads if b.startswith(prefix) and b.removeprefix(prefix) not in self._clusters]
+        for branch in gone[:_MOST_AT_ONCE]:
+            head, name = self._heads[branch], branch.removeprefix(prefix)
+            delivery = self._delivered(head).delivery
+            if delivery is None or delivery.cluster != name:
+                continue  # somebody else's
+            try:
+                self.writer.remove_branch(branch, head)
+            except GitfleetError as error:
+                self._say(f"the branch {branch}, which no cluster needs any more, cannot be removed: {error}")
 
     def _answered(self, name: str, writes: Sequence[Write]) -> list[Outcome]:
         seen, there = self.reports.seen(name), self._there.get(name)
@@ -262,28 +295,23 @@ def read_delivery(content: bytes) -> ClusterDelivery:
     return read_state(ClusterDelivery, documents[0])
 
 
-def _content_of(decision: Decision, name: str, writes: Sequence[Write]) -> _Content:
-    """What a delivery is made of: the manifests that the cluster is to have now, and what is to be done there."""
-    works = [work for work in decision.works.get(name, ()) if work.error is None]
+def _files_of(source: _Source, cluster: MemberCluster) -> dict[str, bytes]:
+    """The files of a delivery, by path: the manifests that the cluster is to have now, and what is to be done there."""
+    name, works = cluster.name, [work for work in source.works if work.error is None]
     manifests = {file_path(name, work.placement, m.key): m for work in works for m in work.manifests}
     orders: list[DeliveredOperation] = []
-    for one in writes:
+    for one in source.writes:
         path = ""
         if not isinstance(one, Delete):
             path = file_path(name, one.placement, one.key)
             manifests[path] = one.manifest
         orders.append(delivered(one, path))
-    keys = {*decision.after.inventory.get(name, {}), *(m.key for work in works for m in work.manifests)}
+    keys = {*source.owned, *(m.key for work in works for m in work.manifests)}
     delivery = ClusterDelivery(
         cluster=name,
-        heartbeat_seconds=decision.after.clusters[name].heartbeat_period_seconds,
+        heartbeat_seconds=cluster.heartbeat_period_seconds,
         operations=tuple(sorted(orders, key=lambda one: (one.action.value, one.object, one.id))),
         observe=tuple(sorted(keys)),
     )
-    return _Content(delivery, manifests)
-
-
-def _files_of(content: _Content) -> dict[str, bytes]:
-    """The files of a delivery, by path."""
-    first = {DELIVERY_FILE: yaml_text(write(content.delivery)).encode()}
-    return first | {path: file_content(manifest) for path, manifest in content.manifests.items()}
+    first = {DELIVERY_FILE: yaml_text(write(delivery)).encode()}
+    return first | {path: file_content(manifest) for path, manifest in manifests.items()}

@@ -8,7 +8,7 @@
 Everything here is pure.
 """
 
-from gitfleet.pull.operations import Write, delivered, operation_id, performable, writes_on
+from gitfleet.pull.operations import Write, delivered, operation_id, performable, writes_by_cluster
 from gitfleet.pull.reports import (
     LARGEST_REPORT,
     MemberSeen,
@@ -45,5 +45,5 @@ __all__ = [
     "report_of",
     "reported",
     "seen_from",
-    "writes_on",
+    "writes_by_cluster",
 ]

@@ -15,9 +15,13 @@ from gitfleet.model.operations import Create, Delete, Operation, Outcome, Outcom
 Write = Create | Update | Delete
 
 
-def writes_on(cluster: str, operations: Iterable[Operation]) -> list[Write]:
-    """What is to be written on a cluster."""
-    return [one for one in operations if one.cluster == cluster and isinstance(one, Write)]
+def writes_by_cluster(operations: Iterable[Operation]) -> dict[str, list[Write]]:
+    """What is to be written, by cluster."""
+    found: dict[str, list[Write]] = {}
+    for one in operations:
+        if isinstance(one, Write):
+            found.setdefault(one.cluster, []).append(one)
+    return found
 
 
 def operation_id(operation: Write) -> str:

@@ -346,3 +346,28 @@ def test_what_waits_for_an_agent_is_no_failure() -> None:
     told = [(event.type.value, event.cluster) for event in world.events]
     assert ("failed", "shop-1") not in told
     assert told.count(("updated", "shop-1")) == 2
+
+
+def test_the_delivery_of_a_cluster_that_is_reached_otherwise_by_now_is_withdrawn() -> None:
+    world = pull_world()
+    world.cut_off.add("shop-1")
+    world.commit(deployment("web", "web", "web:2"))
+    for _ in range(10):
+        world.reconcile()
+        world.advance(seconds=6)
+    assert b"action: Update" in world.repo.files(DELIVER)["delivery.yaml"]
+    world.commit(member_cluster("shop-1"), deployment("web", "web", "web:3"))
+    for _ in range(3):
+        world.reconcile()
+    assert DELIVER not in world.repo.fetch()
+    world.cut_off.clear()
+    world.turns()
+    assert world.image("shop-1") == "web:3"
+
+
+def test_a_branch_of_somebody_else_among_the_deliveries_stays() -> None:
+    world = pull_world()
+    world.repo.commit_files("gitfleet/deliver/notes", {"a.txt": "x"}, world.clock.now())
+    world.commit(deployment("web", "web", "web:2"))
+    world.turns()
+    assert "gitfleet/deliver/notes" in world.repo.fetch()
