@@ -80,7 +80,7 @@ def alive(pids: set[int]) -> set[int]:
 def ended_by_sigterm(words: Sequence[str | Path], reached: Callable[[], object], before: Sequence[str] = ()) -> str:
     """Begin a run, end it once it got there, and what it said; it ended in time, with 0, and left no process."""
     process = subprocess.Popen(
-        [*before, *GITFLEET, "run", *map(str, words)],
+        [*before, *GITFLEET, *([] if words[0] == "agent" else ["run"]), *map(str, words)],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=with_usual_signals,
     )  # fmt: skip
     try:
@@ -144,10 +144,9 @@ def test_a_remote_that_does_not_answer(silent: Silent) -> None:
     ended_by_sigterm([f"http://{silent.address}/fleet.git"], silent.asked.is_set)
 
 
-@pytest.mark.parametrize("before", [[], pytest.param(["tini", "-s", "--"], id="below tini")])
-def test_clusters_that_do_not_answer(far: Path, silent: Silent, tmp_path: Path, before: list[str]) -> None:
-    if before and not shutil.which(before[0]):
-        before = []
+def test_clusters_that_do_not_answer(far: Path, silent: Silent, tmp_path: Path) -> None:
+    """Below tini, as in the image, where this machine has it."""
+    before = ["tini", "-s", "--"] if shutil.which("tini") else []
     config = kubeconfig(tmp_path / "kubeconfig", f"https://{silent.address}", {"token": "t"})
     ended_by_sigterm([far, "--kubeconfig", config], silent.asked.is_set, before)
 
@@ -207,18 +206,27 @@ def test_nobody_around_it_answers(fleet: Path, tmp_path: Path, monkeypatch: pyte
         server.close()
 
 
+@pytest.mark.parametrize("silent_part", ["remote", "cluster"])
+def test_an_agent_of_which_a_part_does_not_answer(
+    fleet: Path, silent: Silent, tmp_path: Path, silent_part: str
+) -> None:
+    config = kubeconfig(tmp_path / "kubeconfig", f"https://{silent.address}", {"token": "t"})
+    repo = fleet if silent_part == "cluster" else f"http://{silent.address}/fleet.git"
+    if silent_part == "cluster":
+        git(fleet, "branch", "gitfleet/deliver/far")
+    words = ["agent", repo, "--cluster", "far", "--context", "far", "--kubeconfig", config]
+    ended_by_sigterm(words, silent.asked.is_set)
+
+
 def test_a_lease_that_nobody_gives(fleet: Path, silent: Silent, tmp_path: Path) -> None:
     config = kubeconfig(tmp_path / "kubeconfig", f"https://{silent.address}", {"token": "t"})
     ended_by_sigterm([fleet, "--kubeconfig", config, "--leader-election", "ns/lease"], silent.asked.is_set)
 
 
-@pytest.mark.parametrize("phase", ["fetch", "push"])
-def test_git_that_hangs_with_children_of_its_own(
-    fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str
-) -> None:
+def test_git_that_hangs_with_children_of_its_own(fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real, program = shutil.which("git"), tmp_path / "bin" / "git"
     reached = hanging(program)
-    passing = f'for word in "$@"; do [ "$word" = {phase} ] && at=1; done\n[ "$at" ] || exec {real} "$@"\n'
+    passing = f'for word in "$@"; do [ "$word" = push ] && at=1; done\n[ "$at" ] || exec {real} "$@"\n'
     program.write_text(program.read_text().replace("#!/bin/sh\n", f"#!/bin/sh\n{passing}"))
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     ended_by_sigterm([fleet], reached.exists)
