@@ -123,6 +123,36 @@ def test_an_agent_without_anything_to_do_reports_once(
     assert report["status"]["namespaces"].keys() >= {"default", "kube-system"}
 
 
+def test_a_site_without_any_link_is_served_by_bundles(
+    config: ConfigRepo, program: Program, members: Members, tmp_path: Path
+) -> None:
+    namespace, here = members.namespace("site"), members.by_name[PULLED]
+    hub, site, disk = config.hub, tmp_path / "site.git", tmp_path / "disk.bundle"
+    config.commit(
+        {f"clusters/{PULLED}.yaml": member(PULLED, connection={"pull": True, "silentAfter": "720h"})}
+        | {"placements/web.yaml": placement(namespace), "resources/namespace.yaml": namespace_file(namespace)}
+        | {"resources/map.yaml": config_map(namespace, k="one")}
+    )
+
+    def carry(source: Path, target: Path, to: str) -> None:
+        program.command("bundle", "export", str(source), str(disk), "--cluster", PULLED, "--to", to)
+        end = "hub" if to == "member" else "member"
+        program.command("bundle", "import", str(target), str(disk), "--cluster", PULLED, "--from", end)
+
+    words = ("agent", str(site), "--cluster", PULLED, "--context", PULLED, "--once")
+    given = ("--kubeconfig", str(program.kubeconfig), "--cache-dir", str(program.home / "site-cache"))
+    git(tmp_path, "init", "--quiet", "--bare", "--initial-branch=main", str(site))
+    for journey in range(3):
+        if journey:
+            carry(hub, site, "member")
+        program.command(*words, *given)
+        carry(site, hub, "hub")
+        program.command("run", str(hub), "--once", *program.options())
+    assert here.config_map(namespace) == {"k": "one"}
+    owned = yaml.safe_load(config.text(f"inventory/{PULLED}/all.yaml"))
+    assert "appliedDigest" in str(owned), "what the agent answered is recorded"
+
+
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
