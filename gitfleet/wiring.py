@@ -38,6 +38,7 @@ from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.forge import ForgePublisher, ForgeThread
 from gitfleet.loop.helm import Charts
 from gitfleet.loop.kustomize import Kustomizer
+from gitfleet.loop.named_effects import name_effects
 from gitfleet.loop.plugin_guard import guarded
 from gitfleet.loop.pull_clusters import PullClusters
 from gitfleet.loop.rendered_branch import RenderedBranch
@@ -45,6 +46,7 @@ from gitfleet.loop.request_branches import RequestBranches
 from gitfleet.loop.runner import Wake
 from gitfleet.loop.state_branch import StateBranch
 from gitfleet.loop.state_trees import StateTrees
+from gitfleet.loop.steps import SteppedCache
 from gitfleet.loop.trees import ClusterReading, DesiredTrees
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.loop.work_tree import WithWorkTree, commit_id_of
@@ -98,12 +100,11 @@ def open_workspace(
     `work_tree` its files can be asked about as a commit; only one that `decrypts` can apply what SOPS encrypted."""
     clock, remote = SystemClock(), open_repository(settings)
     repo = WithWorkTree(remote, work_tree) if work_tree is not None else remote
-    cache = SqliteBlobCache(settings.cache_dir / "parsed.sqlite3")
+    cache = SteppedCache(SqliteBlobCache(settings.cache_dir / "parsed.sqlite3"))
     kept = settings.simulated_dir or settings.cache_dir / "simulated"
     simulated = SimulatedFleet.load(kept, clock)
     simulation = simulated_clusters(simulated, clock, keep_in=kept if clusters == "live" else None)
-    wake, providers = Wake(), _ListedProviders()
-    executor = Workers(FleetConfig().concurrency)
+    wake, providers, executor = Wake(), _ListedProviders(), Workers(FleetConfig().concurrency)
     directory = _directory(settings, _real_clusters(settings, providers, wake), simulation, remote, clusters)
     # What snapshots hold may lie in the state alone: it is read from where the state is.
     reading = ClusterReading(simulated=clusters == "simulated" or settings.simulate_unconnected)
@@ -125,8 +126,9 @@ def open_workspace(
         pull=directory.pull,
     )
     try:
-        driver = _with_other_branches(driver, remote)
-        yield Workspace(driver=driver, clock=clock, wake=wake, clusters=clusters, watch=_watcher(settings))
+        _add_other_branches(driver, remote)
+        opened = Workspace(driver=driver, clock=clock, wake=wake, clusters=clusters, watch=_watcher(settings))
+        yield name_effects(opened, cache)
     finally:
         # Not waited for: a call may hang in an API server that does not answer.
         executor.shutdown(wait=False, cancel_futures=True)
@@ -146,15 +148,14 @@ def folder_builds() -> Builds:
     return Builds(kustomizer=Kustomizer(KustomizeProgram()), charts=Charts(HelmProgram()))
 
 
-def _with_other_branches(driver: Driver, remote: GitRemote | StateDirectory) -> Driver:
-    """The driver with what pushes requests for approval and the rendered branch. With --state-dir nothing is pushed,
+def _add_other_branches(driver: Driver, remote: GitRemote | StateDirectory) -> None:
+    """Give the driver what pushes requests for approval and the rendered branch. With --state-dir nothing is pushed,
     and a rendered branch that is enabled says so."""
     history = remote.repo if isinstance(remote, StateDirectory) else remote
     if not isinstance(remote, StateDirectory):
         driver.requests = RequestBranches(reader=remote, history=remote, writer=remote, clock=driver.clock)
     if isinstance(history, GitRemote):
         driver.rendered = RenderedBranch(reader=remote, history=history, writer=remote, clock=driver.clock)
-    return driver
 
 
 def _approval_history(settings: Settings, remote: GitRemote | StateDirectory) -> ApprovalHistory | None:

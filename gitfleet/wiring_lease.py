@@ -46,7 +46,7 @@ def _fence(workspace: Workspace, election: Election) -> None:
     workspace.wake.leads = election.leads
     driver = workspace.driver
     driver.states.writer = FencedWriter(driver.states.writer, election.leads)
-    for branch in (driver.requests, driver.rendered):
+    for branch in (driver.requests, driver.rendered, driver.pull):
         if branch is not None:
             branch.writer = FencedWriter(branch.writer, election.leads)
 

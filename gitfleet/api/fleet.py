@@ -219,7 +219,7 @@ class FleetConfig:
     branches: names of the branches
     delivery.mode: push, pull or render; only push has an effect
     delivery.concurrency: how many clusters are asked at a time
-    delivery.executor: how work is spread; no effect yet
+    delivery.executor: what asks clusters: threads of the process, or what `run --executor` names, such as dask
     rendered.enabled: whether what each cluster is to have now is written to a branch
     scheduler.plugins: the scheduler's plug-ins; KubeFleet's where the list is empty
     approvals: who may approve what waits for an approval
@@ -283,7 +283,6 @@ class FleetConfig:
         usual = FleetConfig()
         places = {item.attribute: item.path for item in layout_of(FleetConfig).fields}
         changed = [name for name in places if getattr(self, name) != getattr(usual, name)]
-        for name in ("delivery_mode", "executor"):
-            if name in changed:
-                pushes = ", which pushes" if name == "delivery_mode" else ""
-                yield places[name], f"has no effect in this version of gitfleet{pushes}; do not rely on it"
+        if "delivery_mode" in changed:
+            sentence = "has no effect in this version of gitfleet, which pushes; do not rely on it"
+            yield places["delivery_mode"], sentence

@@ -82,7 +82,7 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, wat
     if settings.forge is not None and settings.state_dir is not None:
         raise click.UsageError("--forge shows commits, and with --state-dir there are none")
     if not continuous and (settings.http is not None or not watched.is_default):
-        which = "--listen, --notify, --leader-election and --log-format go"
+        which = "--listen, --notify, --leader-election, --executor and --log-format go"
         raise click.UsageError(f"{which} with a continuous run, not with --once or --until-settled")
     outlive_stdout()
     if continuous:

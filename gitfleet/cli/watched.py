@@ -33,6 +33,7 @@ class Watched:
     notify: tuple[tuple[str, Path], ...] = ()
     events: bool = True
     election: ElectionSettings | None = ElectionSettings()
+    executor: tuple[str, str] | None = None
 
     @property
     def is_default(self) -> bool:
@@ -41,7 +42,12 @@ class Watched:
 
 
 def watched_from(
-    log_format: str, notify: tuple[str, ...], kubernetes_events: str, leader_election: str, lease_duration: int
+    log_format: str,
+    notify: tuple[str, ...],
+    kubernetes_events: str,
+    leader_election: str,
+    lease_duration: int,
+    executor: str | None,
 ) -> Watched:
     """The options; UsageError for what is no NAME=FILE, names a destination twice, or is no Lease."""
     files: dict[str, Path] = {}
@@ -54,7 +60,16 @@ def watched_from(
         files[name] = Path(file)
     election = election_settings(leader_election, lease_duration)
     events = kubernetes_events == "auto"
-    return Watched(log_format=log_format, notify=tuple(files.items()), events=events, election=election)
+    name, _, address = (executor or "").partition("=")
+    if executor and not (name and address):
+        raise click.UsageError(f"--executor {executor} is no NAME=ADDRESS, such as dask=tls://scheduler:8786")
+    return Watched(
+        log_format=log_format,
+        notify=tuple(files.items()),
+        events=events,
+        election=election,
+        executor=(name, address) if executor else None,
+    )
 
 
 watched = collected(
@@ -74,6 +89,11 @@ watched = collected(
         help="Whether the pod that this runs in gets Events of what happened (default: auto, in a pod).",
     ),
     leader_election,
+    click.option(
+        "--executor",
+        metavar="NAME=ADDRESS",
+        help="What asks clusters where delivery.executor is NAME, such as dask=tls://scheduler:8786.",
+    ),
     log_format,
 )
 
@@ -85,6 +105,9 @@ def listened(
     """While this lasts, the run answers over HTTP, tells destinations and acts only while it leads, as the options say;
     the listener that is to get its events."""
     with ExitStack() as stack:
+        from gitfleet.wiring_executor import spread_over
+
+        stack.enter_context(spread_over(workspace, given.executor))
         if given.election is not None:
             from gitfleet.wiring_lease import elected
 

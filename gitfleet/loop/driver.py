@@ -30,6 +30,7 @@ from gitfleet.loop.results import Published, ReconcileResult, lost_race, result_
 from gitfleet.loop.rewrites import LastAccepted, Rewrite
 from gitfleet.loop.state_branch import StateBranch
 from gitfleet.loop.state_commits import Publication
+from gitfleet.loop.steps import Step
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.loop.unchanged import UnchangedReconcile, unchanged_after
 from gitfleet.loop.watched_branch import last_good_config, no_such_branch
@@ -47,7 +48,7 @@ from gitfleet.ports.watching import Watching
 from gitfleet.reconcile import run_approvals
 from gitfleet.rendered import Rendering
 
-Checkpoint = Callable[[str], None]
+Checkpoint = Callable[[Step], None]
 Listener = Callable[[Event], None]
 P = ParamSpec("P")
 log = logging.getLogger(__name__)
@@ -160,30 +161,30 @@ class Driver:
         a cluster does is a result, never an error. After LostRace nothing was done: the next one observes again."""
         now, heads = self.clock.now(), self.reader.fetch(self.needed)
         inputs = self.gather(heads, now)
-        self.checkpoint("gathered")
+        self.checkpoint(Step.GATHERED)
         if self._unchanged is not None and self._unchanged[0].still(inputs, due=self._is_due()):
             return self._asked(heads, self._unchanged[1], self._rendering)
         inputs, decided, (decision, operations) = self._decided(inputs)
-        self.checkpoint("decided")
+        self.checkpoint(Step.DECIDED)
         try:
             state_head = heads.get(self.branches.state)
             intent = self.publish(inputs.before, decision.after, state_head, decision.inputs, "intent")
             head = intent.head
             decision, operations = reconcile.withhold(decision, operations, intent.state, intent.failures)
             pushed = self.clock.monotonic() if head != state_head else None
-            self.checkpoint("intent published")
+            self.checkpoint(Step.INTENT_PUBLISHED)
             self._render(heads, Rendering.of(decision, operations, head))
             self._still_ours(head, operations, pushed)
             self._emit(self._events, inputs.before, decision.after)
             outcomes = self.perform(decision, operations)
-            self.checkpoint("performed")
+            self.checkpoint(Step.PERFORMED)
             self._emit(status.events_of_outcomes, outcomes, decision.after)
             settled, failures = reconcile.settle(decision, operations, outcomes, self.clock.now(), self.memo)
             self._report(failures)
             report = self.publish(decision.after, settled, head, inputs, "report")
             self._repeats.forget(failure.subject for failure in (*failures, *report.failures))
             after = report.state
-            self.checkpoint("reported")
+            self.checkpoint(Step.REPORTED)
         except LostRace:
             self.states.forget()
             return lost_race(inputs, heads.get(self.branches.state))
@@ -344,7 +345,7 @@ class Driver:
         event = failures.contain(subject, None, self.rendered.publish, heads, self.branches, rendering)
         self._emit(lambda: (event,) if event is not None else ())
         self._report(failures.found)
-        self.checkpoint("rendered")
+        self.checkpoint(Step.RENDERED)
 
     def _ask(self, heads: Mapping[str, str], state: FleetState) -> None:
         failures, asked = Failures(), Asked() if self.requests is None else None

@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.errors import GitfleetError, Stopped
+from gitfleet.loop.spread import Batch, CallKind, Spread
+from gitfleet.loop.steps import Step
 from gitfleet.loop.untraced import Untraced
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
@@ -34,14 +36,17 @@ class Fanout:
     `timeout` is how long, in seconds, clusters are begun with and waited for; the others' results count meanwhile. One
     that was begun late has half of it all the same. Those that nobody came to are not asked in this pass, which says
     nothing of them; they come before others in the next one, and clusters that did not answer come last.
-    `tracing` is told of each call.
+    `spread` takes calls that other processes carry out. `tracing` is told of each call, and `reach` is called around
+    the writes to each cluster.
     Once `stopped` says so a reconcile is given up (Stopped) rather than waited for: that is as harmless as a kill."""
 
     directory: ClusterDirectory
     executor: Executor | None
     timeout: float = 60.0
     stopped: Callable[[], bool] = lambda: False
+    reach: Callable[[Step], None] = lambda step: None
     tracing: Tracing = Untraced()
+    spread: Spread | None = None
     _busy: dict[str, Future[Any]] = field(default_factory=dict)
     _turns: dict[str, tuple[bool, int]] = field(default_factory=dict)
     _passes: Iterator[int] = field(default_factory=lambda: count(1))
@@ -62,7 +67,8 @@ class Fanout:
             asked = code is not OutcomeCode.NOT_ASKED
             return ClusterObservation(cluster=name, reachable=False, error=why, asked=asked)
 
-        observations = self._all(sorted(keys), observe_one, failed)
+        batch = Batch(kind=CallKind.OBSERVE, clusters=clusters, asked=keys, probe=probe)
+        observations = self._all(sorted(keys), observe_one, failed, batch)
         number = next(self._passes)
         for name, observation in observations.items():
             if observation.asked:
@@ -81,14 +87,16 @@ class Fanout:
                 seen = reader.check(known[name]) if isinstance(reader, HealthReader) else reader.observe(())
                 if not seen.reachable:
                     failed(OutcomeCode.UNREACHABLE.value)
-                return replace(seen, live=known[name].live) if seen.reachable else seen
+                return seen
 
         def failed(name: str, why: str, code: OutcomeCode) -> ClusterObservation:
             if code is OutcomeCode.NOT_ASKED:
                 return known[name]
             return ClusterObservation(cluster=name, reachable=False, error=why)
 
-        return self._all(sorted(known), check_one, failed)
+        batch = Batch(kind=CallKind.OBSERVE, clusters=clusters, asked=dict.fromkeys(known, ()))
+        found = self._all(sorted(known), check_one, failed, batch)
+        return {name: replace(one, live=known[name].live) if one.reachable else one for name, one in found.items()}
 
     def dry_run(
         self, clusters: Mapping[str, MemberCluster], questions: Mapping[str, Sequence[tuple[Manifest, LiveObject]]]
@@ -102,7 +110,8 @@ class Fanout:
         def failed(name: str, why: str, code: OutcomeCode) -> Sequence[DryRun]:
             return [DryRun(live.body, None, why) for _, live in questions[name]]
 
-        return self._all(sorted(questions), ask, failed)
+        batch = Batch(kind=CallKind.DRY_RUN, clusters=clusters, asked=questions)
+        return self._all(sorted(questions), ask, failed, batch)
 
     def perform(
         self, clusters: Mapping[str, MemberCluster], operations: Mapping[str, Sequence[Write]]
@@ -111,7 +120,10 @@ class Fanout:
 
         def perform_on(name: str) -> Sequence[Outcome]:
             with self.tracing.cluster("perform", name) as failed:
-                outcomes = self.directory.client(clusters[name]).perform(operations[name])
+                client = self.directory.client(clusters[name])
+                self.reach(Step.CLUSTER_WRITE)
+                outcomes = client.perform(operations[name])
+                self.reach(Step.CLUSTER_WRITTEN)
                 if (refused := next((one for one in outcomes if not one.ok), None)) is not None:
                     failed(refused.code.value)
                 return outcomes
@@ -119,12 +131,33 @@ class Fanout:
         def failed(name: str, why: str, code: OutcomeCode) -> Sequence[Outcome]:
             return [Outcome(operation=o, ok=False, code=code, message=why) for o in operations[name]]
 
-        outcomes = self._all(sorted(name for name in operations if operations[name]), perform_on, failed)
+        batch = Batch(kind=CallKind.PERFORM, clusters=clusters, asked=operations)
+        outcomes = self._all(sorted(name for name in operations if operations[name]), perform_on, failed, batch)
         return tuple(outcome for name in sorted(outcomes) for outcome in outcomes[name])
 
     def _all(
+        self,
+        names: Sequence[str],
+        call: Callable[[str], _Result],
+        failed: Callable[[str, str, OutcomeCode], _Result],
+        batch: Batch,
+    ) -> dict[str, _Result]:
+        away = self.spread.taken(names, batch) if self.spread is not None else []
+        if self.spread is None or not away:
+            return self._near(names, call, failed)
+        if batch.kind is CallKind.PERFORM:
+            self.reach(Step.CLUSTER_WRITE)
+        begun = self.spread.begin(away, batch)
+        results = self._near([name for name in names if name not in begun], call, failed)
+        results |= self.spread.results(begun, failed)
+        if batch.kind is CallKind.PERFORM:
+            self.reach(Step.CLUSTER_WRITTEN)
+        return results
+
+    def _near(
         self, names: Sequence[str], call: Callable[[str], _Result], failed: Callable[[str, str, OutcomeCode], _Result]
     ) -> dict[str, _Result]:
+        """What this process asks itself."""
         if self.executor is None:
             return {name: self._here(name, call, failed) for name in names}
         results: dict[str, _Result] = {}

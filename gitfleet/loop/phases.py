@@ -11,6 +11,7 @@ from typing import Final
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.pulse import Pass, Pulse, outcome_of
+from gitfleet.loop.steps import Step
 from gitfleet.loop.untraced import Untraced
 from gitfleet.model.failures import Failure
 from gitfleet.ports.clock import Clock
@@ -20,12 +21,12 @@ from gitfleet.ports.tracing import Tracing
 FETCH: Final = "fetch"
 LAST: Final = "finish"
 PHASES: Final = {
-    "gathered": "gather",
-    "decided": "decide",
-    "intent published": "publish_intent",
-    "rendered": "render",
-    "performed": "perform",
-    "reported": "publish_report",
+    Step.GATHERED: "gather",
+    Step.DECIDED: "decide",
+    Step.INTENT_PUBLISHED: "publish_intent",
+    Step.RENDERED: "render",
+    Step.PERFORMED: "perform",
+    Step.REPORTED: "publish_report",
 }
 """By the driver's step, the phase that it ends."""
 
@@ -43,7 +44,7 @@ class Phases:
         """Follow the reconciles of a driver."""
         step, configure = driver.checkpoint, driver.configure
 
-        def passed(name: str) -> None:
+        def passed(name: Step) -> None:
             if name in PHASES:
                 self._phase(PHASES[name])
             step(name)

@@ -83,7 +83,8 @@ def declared() -> list[str]:
 
 
 def test_the_image_has_every_extra_of_the_command() -> None:
-    assert set(image_extras()) == set(EXTRAS) - {"dev", "release"}
+    """Dask is for who spreads the calls to clusters, with an image of their own (docs/scaling.md)."""
+    assert set(image_extras()) == set(EXTRAS) - {"dask", "dev", "release"}
 
 
 def test_every_imported_package_is_declared_and_every_declared_one_is_used() -> None:

@@ -86,7 +86,7 @@ def test_a_run_tells_what_happened(moving: Path, tmp_path: Path, receiver: Recei
         (("--notify", "ops=a", "--notify", "ops=b"), "--notify ops is given twice"),
         (
             ("--notify", "ops=a", "--once"),
-            "--listen, --notify, --leader-election and --log-format go with a continuous run",
+            "--listen, --notify, --leader-election, --executor and --log-format go with a continuous run",
         ),
     ],
 )

@@ -32,7 +32,7 @@ from tests.cli.conftest import Shell, git, make_repo
         ),
         (
             ("run", "--once", "--leader-election", "ns/name"),
-            "error: --listen, --notify, --leader-election and --log-format go with a continuous run",
+            "error: --listen, --notify, --leader-election, --executor and --log-format go with a continuous run",
         ),
         (
             ("run", "--forge", "github", "--forge-token-env", "HOME"),

@@ -166,6 +166,21 @@ def test_a_restricted_namespace_accepts_the_pods(kustomize: Path, admin: Account
     assert status == 403 and "violates PodSecurity" in text, "it is enforced"
 
 
+def test_a_restricted_namespace_accepts_a_scheduler_and_workers(
+    kustomize: Path, admin: Account, tmp_path: Path
+) -> None:
+    mine = overlay(tmp_path, "hub")
+    (mine / "kustomization.yaml").write_text("resources: [../hub]\ncomponents: [../leader-election, ../dask]\n")
+    manifests = built(kustomize, mine)
+    for manifest in manifests:
+        admin.must_apply(manifest)
+    pods = [pod_of(one) for one in manifests if one["kind"] == "Deployment"]
+    answers = [admin.apply(pod, dry=True) for pod in pods]
+    take_back(admin, manifests)
+    assert [status for status, _ in answers] == [201] * 3, answers
+    assert "--executor=dask=tls://gitfleet-dask:8786" in str(pods)
+
+
 @pytest.mark.parametrize("which", ["hub", "agent"])
 def test_the_pod_and_the_image_agree(kustomize: Path, which: str) -> None:
     """Whatever the image writes has a volume; each argument is one of the command; probes ask for what it answers."""

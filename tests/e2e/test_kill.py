@@ -4,6 +4,8 @@ anyway."""
 from __future__ import annotations
 
 import json
+import os
+import re
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,16 +14,21 @@ from typing import Any
 
 import pytest
 
+from tests import builders
 from tests.e2e.killable import STEPS
 from tests.e2e.manifests import config_map, deployment, member, namespace_file, override, placement
 from tests.e2e.members import Members
 from tests.e2e.programs import Program, ended, eventually
-from tests.e2e.repos import ConfigRepo
+from tests.e2e.repos import ConfigRepo, git
 from tests.realparts.git_http import GitHttpServer
 
 pytestmark = pytest.mark.real
 
 SIMULATED = {"simulated": True}
+RENDERED = "gitfleet/rendered"
+_DIGEST = re.compile(r'(gitfleet\.dev/digest: )"?[0-9a-f]{64}"?')
+"""Of a request for approval: what it is of has times in it."""
+FULL = os.environ.get("GITFLEET_CRASH_MATRIX") == "full"
 NAMES = ("c1", "c2", "c3")
 
 
@@ -35,12 +42,26 @@ def first_files() -> dict[str, str | None]:
         "resources/settings.yaml": config_map("web", k="one"),
         "resources/extra.yaml": config_map("web", "extra", k="v"),
         "resources/gone.yaml": config_map("gone"),
+        "resources/calm.yaml": namespace_file("calm") + "---\n" + config_map("calm", k="one"),
+        "gitfleet.yaml": builders.to_yaml(builders.fleet_config(rendered={"enabled": True})),
+        **builders.repo_files_for(
+            builders.placement("calm", strategy={"type": "External"}),
+            builders.staged_strategy(
+                "slow",
+                builders.stage("first", match_labels={"number": "c1"}, approval=True),
+                builders.stage("second", match_labels={"number": "c2"}, approval=True),
+                builders.stage("third", match_labels={"number": "c3"}),
+            ),
+            builders.staged_run("go", placement="calm", strategy="slow"),
+        ),
     }
 
 
 def second_files() -> dict[str, str | None]:
-    """An update, a prune, something new, a placement that goes and a cluster that is no longer picked."""
+    """An update, a prune, something new, a placement that goes, a cluster that is no longer picked, and the approval
+    of a stage."""
     return {
+        "approvals/go-first.yaml": builders.to_yaml(builders.approval("go", "first")),
         "resources/settings.yaml": config_map("web", k="uno"),
         "resources/extra.yaml": None,
         "resources/new.yaml": config_map("web", "new", k="v"),
@@ -48,6 +69,17 @@ def second_files() -> dict[str, str | None]:
         "clusters/c3.yaml": member("c3", connection=SIMULATED, number="c3", pool="off"),
         "placements/web.yaml": placement("web", match={"pool": "on"}, maxUnavailable=1),
     }
+
+
+@dataclass(frozen=True)
+class End:
+    """How a story ended: the state branch, the clusters less uids, versions and times, the stages that began and ended,
+    and the tree of the rendered branch. An object's generation counts the writes that changed it."""
+
+    state: dict[str, str]
+    clusters: dict[str, Any]
+    stages: list[str]
+    rendered: str
 
 
 @dataclass(frozen=True)
@@ -64,15 +96,29 @@ class Story:
         simulated = folder / "simulated"
         return cls(repo, Program(repo=str(repo.hub), home=folder / "home", simulated=simulated), simulated)
 
-    def kill(self, step: str, reconcile: int = 1) -> None:
-        """Run until death at that step."""
+    def kill(self, step: str) -> None:
+        """Run until death at that step; AssertionError when it is never reached."""
         settings = {
             "repo": self.program.repo,
             "cache_dir": str(self.program.home / "cache"),
             "simulated_dir": str(self.simulated),
         }
-        process = self.program.start_script("tests.e2e.killable", json.dumps(settings), step, str(reconcile))
+        process = self.program.start_script("tests.e2e.killable", json.dumps(settings), step, "1")
         ended(process, expect=-signal.SIGKILL)
+
+    def stages(self) -> list[str]:
+        """What the commits say of stages that begin and end: one that goes through twice is there twice."""
+        lines = "\n".join(self.repo.messages()).splitlines()
+        return sorted(line for line in lines if re.search(r"^run go: stage .* (started|succeeded)$", line))
+
+    def rendered(self) -> str:
+        """What the rendered branch holds."""
+        return git(self.repo.hub, "rev-parse", f"{RENDERED}^{{tree}}").strip()
+
+    def end(self) -> End:
+        """How it ended."""
+        state = {path: _DIGEST.sub(r"\1D", text) for path, text in self.repo.end_state().items()}
+        return End(state, self.clusters(), self.stages(), self.rendered())
 
     def clusters(self) -> dict[str, Any]:
         """What is on the clusters, less uids, versions and times."""
@@ -85,6 +131,7 @@ class Story:
                     "name": body["metadata"]["name"],
                     "namespace": body["metadata"].get("namespace"),
                     "data": body.get("data"),
+                    "generation": body["metadata"].get("generation"),
                 }
                 for body in bodies
             ]
@@ -92,8 +139,8 @@ class Story:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, str], dict[str, Any]]:
-    """Where the story ends when nobody is killed: the state branch and the clusters."""
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> End:
+    """Where the story ends when nobody is killed."""
     story = Story.begin(tmp_path_factory.mktemp("undisturbed"))
     story.repo.commit(first_files())
     story.program.settle()
@@ -101,27 +148,31 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, str
     story.program.settle()
     assert "faults.yaml" not in story.repo.paths()
     assert "new" in str(story.clusters()["c1"]) and "settings" not in str(story.clusters()["c3"])
-    return story.repo.end_state(), story.clusters()
+    assert len(story.stages()) == len(set(story.stages())) == 7
+    return story.end()
 
 
-def test_kill_at_every_step_of_the_first_and_of_the_second_commit(
-    tmp_path: Path, undisturbed: tuple[dict[str, str], dict[str, Any]]
-) -> None:
-    def play(step: str) -> tuple[dict[str, str], dict[str, Any], list[int]]:
-        story = Story.begin(tmp_path / step.replace(" ", "-").replace(":", ""))
+def test_kill_at_every_step_of_the_first_and_of_the_second_commit(tmp_path: Path, undisturbed: End) -> None:
+    """At each step a process dies: at half of them in the first commit, at the others in the second one, or, with
+    GITFLEET_CRASH_MATRIX=full, at each in both."""
+    half = len(STEPS) // 2
+
+    def play(number: int) -> tuple[End, list[int]]:
+        story = Story.begin(tmp_path / str(number))
         story.repo.commit(first_files())
-        story.kill(step)
+        story.kill(STEPS[number])
         story.program.settle()
         story.repo.commit(second_files())
-        story.kill(step)
+        story.kill(STEPS[(number + half) % len(STEPS)])
         story.program.settle()
-        return story.repo.end_state(), story.clusters(), story.repo.parents()
+        return story.end(), story.repo.parents()
 
     with ThreadPoolExecutor(2) as pool:
-        ends = dict(zip(STEPS, pool.map(play, STEPS), strict=True))
-    for step, (state, clusters, parents) in ends.items():
-        assert clusters == undisturbed[1], step
-        assert state == undisturbed[0], step
+        plays = range(len(STEPS) if FULL else len(STEPS) - half)
+        ends = dict(zip(STEPS, pool.map(play, plays), strict=FULL))
+    for step, (end, parents) in ends.items():
+        assert end.clusters == undisturbed.clusters, step
+        assert end == undisturbed, step
         assert parents == [0] + [1] * (len(parents) - 1), step
 
 

@@ -1,0 +1,50 @@
+"""Every effect of the loop has a name in `Step`: whoever adds a push or a write is told so here."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gitfleet.loop.steps import Step
+from tests.architecture.sources import PRODUCT, ROOT, nodes_of
+
+NAMED = {
+    "agent.py: client.perform": "the agent's, which has steps of its own (AgentStep)",
+    "agent.py: self.writer.commit": "the same",
+    "pull_clusters.py: self.writer.commit": "inside CLUSTER_WRITE: a pulled cluster is written to by a push",
+    "pull_clusters.py: self.writer.remove_branch": "a delivery that no cluster needs any more",
+    "election.py: self.inner.commit": "asks whether the process leads, inside what is named",
+    "election.py: self.inner.remove_branch": "the same",
+    "fanout.py: client.perform": "CLUSTER_WRITE",
+    "person_commits.py: self.writer.commit": "a person's command, no reconcile",
+    "rendered_branch.py: self.writer.commit": "RENDERED_PUSH",
+    "request_branches.py: self.writer.commit": "REQUEST_PUSH",
+    "request_branches.py: self.writer.remove_branch": "REQUEST_PUSH",
+    "state_branch.py: self.writer.commit": "STATE_PUSH",
+    "state_trees.py: self._cache.put_many": "CACHE_WRITE",
+    "steps.py: self.inner.commit": "what names them",
+    "steps.py: self.inner.put_many": "what names them",
+    "steps.py: self.inner.remove_branch": "what names them",
+    "trees.py: self._cache.put_many": "CACHE_WRITE",
+}
+"""The calls of `gitfleet/loop` that have effects, and the step before each."""
+EFFECTS = {"commit", "remove_branch", "put_many"}
+
+
+def effects() -> Iterator[str]:
+    for path in PRODUCT:
+        if path.parent != ROOT / "gitfleet" / "loop":
+            continue
+        for node in nodes_of(path):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                called = ast.unparse(node.func)
+                if node.func.attr in EFFECTS or called == "client.perform":
+                    yield f"{path.name}: {called}"
+
+
+def test_every_effect_of_the_loop_has_a_step() -> None:
+    assert set(effects()) == set(NAMED)
+
+
+def test_a_step_before_an_effect_has_one_after_it() -> None:
+    assert sum(step.value.startswith("before ") for step in Step) * 2 + 6 == len(Step)
