@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-DECIDING := api apply approvals architecture conformance desired formats observe reconcile removals rollout schedule snapshots state status views works
+DECIDING := api apply approvals architecture conformance desired formats observe pull reconcile removals rollout schedule snapshots state status views works
 
 .PHONY: demo test check mutants lint bench lock sbom image-check clean
 

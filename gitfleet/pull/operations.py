@@ -69,6 +69,8 @@ def performable(
     """What an agent performs for an operation of a delivery over what it observes now, or why it cannot, in a sentence:
     its hub decided over an earlier observation, and decides again over the next."""
     if order.action is DeliveryAction.DELETE:
+        if order.propagation not in tuple(PropagationPolicy):
+            return f"{order.object}: the delivery does not say what becomes of its dependents"
         return Delete(
             cluster=cluster,
             placement=order.placement,

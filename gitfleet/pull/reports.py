@@ -7,7 +7,7 @@ that is not the one that it is listed as cannot be read.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
@@ -27,6 +27,8 @@ LARGEST_REPORT: Final = 4 * MAX_FILE_BYTES
 """Bytes; of an object at most as many as of a file of the config repo."""
 MOST_OBJECTS: Final = 20_000
 """So many objects a report may list."""
+_MOST_NAMES: Final = 5_000
+_LONGEST: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +115,31 @@ def read_report(cluster: str, content: bytes) -> MemberReport:
         raise InvalidContent(f'is of another cluster, "{report.cluster[:80]}"')
     if len(report.present) + len(report.absent) + len(report.unreadable) > MOST_OBJECTS:
         raise InvalidContent(f"lists more than {MOST_OBJECTS} objects")
-    return report
+    if (
+        len(report.namespaces or ()) > _MOST_NAMES
+        or len(report.properties) > _MOST_NAMES
+        or len(report.conditions) > 100
+    ):
+        raise InvalidContent("lists more namespaces, properties or conditions than any cluster has")
+    return _bounded(report)
+
+
+def _bounded(report: MemberReport) -> MemberReport:
+    """The report with no sentence longer than people read: they stand in statuses, commits and messages."""
+    return replace(
+        report,
+        error=_short(report.error),
+        outcomes=tuple(replace(one, message=_short(one.message)) for one in report.outcomes),
+        unreadable=tuple(replace(one, reason=_short(one.reason)) for one in report.unreadable),
+        conditions=tuple(
+            replace(one, type=_short(one.type), reason=_short(one.reason), message=_short(one.message))
+            for one in report.conditions
+        ),
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def listed_files(report: MemberReport) -> dict[str, tuple[ObjectKey | None, str]]:

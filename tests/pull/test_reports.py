@@ -1,0 +1,169 @@
+"""What the hub reads of a member's report: bounded, typed, and of that cluster alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from gitfleet.api import InvalidContent
+from gitfleet.api.conditions import Status
+from gitfleet.api.deliveries import DeliveredOperation, DeliveryAction
+from gitfleet.api.member_reports import MemberReport, ProviderCondition, ReportedOutcome, UnreadableObject
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.model.observations import LiveObject
+from gitfleet.model.operations import Create, Delete, PropagationPolicy, Update
+from gitfleet.pull import delivered, news_of, operation_id, performable, read_report, report_content
+from gitfleet.pull.masked_secrets import reportable
+from tests.builders import config_map, manifest_of
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+KEY = ObjectKey("", "v1", "ConfigMap", "web", "settings")
+PLACEMENT = PlacementKey("", "web")
+REPORT = MemberReport(cluster="shop-1", at=AT)
+LONG = "x" * 100_000
+
+
+def test_no_sentence_of_a_report_is_longer_than_people_read() -> None:
+    said = replace(
+        REPORT,
+        error=LONG,
+        outcomes=(ReportedOutcome(id="a", ok=False, code="Invalid", message=LONG),),
+        unreadable=(UnreadableObject(object=KEY, reason=LONG),),
+        conditions=(ProviderCondition(type=LONG, status=Status.TRUE, reason=LONG, message=LONG),),
+    )
+    found = read_report("shop-1", report_content(said))
+    condition = found.conditions[0]
+    texts = [found.error, found.outcomes[0].message, found.unreadable[0].reason]
+    texts += [condition.type, condition.reason, condition.message]
+    assert {len(text) for text in texts} == {1001}
+
+
+@pytest.mark.parametrize(
+    ("report", "sentence"),
+    [
+        (replace(REPORT, cluster="eu-1"), 'is of another cluster, "eu-1"'),
+        (replace(REPORT, namespaces={f"n{i}": "" for i in range(5_001)}), "more namespaces"),
+        (replace(REPORT, absent=tuple(replace(KEY, name=f"m{i}") for i in range(20_001))), "more than 20000 objects"),
+    ],
+)
+def test_a_report_beyond_all_bounds_is_none(report: MemberReport, sentence: str) -> None:
+    with pytest.raises(InvalidContent, match=sentence):
+        read_report("shop-1", report_content(report))
+
+
+FIELDS = (
+    "at", "healthy", "outcomes", "present", "absent", "unreadable", "namespaces", "properties", "resourceUsage",
+    "conditions", "delivery", "error", "reachable",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("value", ["1", "[1]", "{a: 1}", "[{a: 1}]", "9" * 5000, "null", "'x'", "[[[[]]]]"])
+def test_wrong_types_in_any_field_are_an_error_of_that_report_or_nothing(field: str, value: str) -> None:
+    text = (
+        f"kind: MemberReport\nmetadata: {{name: shop-1}}\nstatus:\n  at: '2026-01-01T00:00:00Z'\n  {field}: {value}\n"
+    )
+    if field == "at":
+        text = f"kind: MemberReport\nmetadata: {{name: shop-1}}\nstatus: {{at: {value}}}\n"
+    try:
+        assert isinstance(read_report("shop-1", text.encode()), MemberReport)
+    except InvalidContent as error:
+        assert len(str(error)) < 500
+
+
+def test_a_heartbeat_alone_is_no_news() -> None:
+    assert news_of(REPORT) == news_of(replace(REPORT, at=AT.replace(hour=1)))
+    assert news_of(REPORT) != news_of(replace(REPORT, healthy=False))
+
+
+def live(uid: str = "u", version: str = "1", generation: int = 0) -> LiveObject:
+    metadata = {"name": "settings", "namespace": "web", "uid": uid, "resourceVersion": version}
+    if generation:
+        metadata["generation"] = generation  # type: ignore[assignment]  # as JSON has it
+    return LiveObject(KEY, {**config_map("web", "settings", {"k": "1"}), "metadata": metadata})
+
+
+MANIFEST = manifest_of(config_map("web", "settings", {"k": "2"}))
+COMMON: dict[str, Any] = {"cluster": "shop-1", "placement": PLACEMENT, "reason": "differs"}
+CREATE = Create(**COMMON, manifest=MANIFEST, wave=3, needs=(KEY,), force=False)
+UPDATE = Update(**COMMON, manifest=MANIFEST, wave=3, live=live(), removes={"f:data": {"f:old": {}}})
+LOCKED = replace(UPDATE, live=live(version="7", generation=4), resource_version="7")
+DELETE = Delete(**COMMON, key=KEY, uid="u", wave=1, propagation=PropagationPolicy.ORPHAN)
+
+
+@pytest.mark.parametrize("operation", [CREATE, UPDATE, LOCKED, DELETE])
+def test_what_is_delivered_is_performed_as_it_was_decided(operation: Create | Update | Delete) -> None:
+    there = operation.live if isinstance(operation, Update) else live()
+    order = delivered(operation, "f.yaml")
+    assert performable("shop-1", order, MANIFEST, {KEY: there}) == operation
+    assert order.id == operation_id(operation)
+
+
+@pytest.mark.parametrize(
+    ("order", "there", "sentence"),
+    [
+        (delivered(UPDATE, "f"), None, "was deleted or replaced since"),
+        (delivered(UPDATE, "f"), live(uid="other"), "was deleted or replaced since"),
+        (delivered(LOCKED, "f"), live(version="8", generation=5), "was changed since"),
+        (delivered(replace(LOCKED, live=live(version="7")), "f"), live(version="8"), "was changed since"),
+        (replace(delivered(DELETE, ""), propagation="Everything"), live(), "does not say what becomes"),
+    ],
+)
+def test_what_changed_since_the_hub_saw_it_is_left_alone(
+    order: DeliveredOperation, there: LiveObject | None, sentence: str
+) -> None:
+    found = performable("shop-1", order, MANIFEST, {KEY: there})
+    assert isinstance(found, str)
+    assert sentence in found
+
+
+def test_an_update_for_one_version_goes_on_where_only_the_status_moved() -> None:
+    found = performable("shop-1", delivered(LOCKED, "f"), MANIFEST, {KEY: live(version="9", generation=4)})
+    assert isinstance(found, Update)
+    assert found.resource_version == "9"
+
+
+def test_an_operation_without_its_manifest_is_not_performed() -> None:
+    assert performable("shop-1", delivered(CREATE, "f"), None, {}) == f"{KEY}: its manifest is not in the delivery"
+
+
+def test_the_name_of_an_operation_is_of_its_content_and_object() -> None:
+    names = {operation_id(one) for one in (CREATE, UPDATE, LOCKED)}
+    assert len(names) == 1, "an object that was made meanwhile is updated by the same operation"
+    others: list[Create | Update | Delete] = [
+        DELETE,
+        replace(DELETE, uid="v"),
+        replace(CREATE, placement=PlacementKey("", "shop")),
+        replace(CREATE, manifest=manifest_of(config_map("web", "settings", {"k": "3"}))),
+        replace(CREATE, manifest=manifest_of(config_map("web", "other", {"k": "2"}))),
+    ]
+    assert len({*map(operation_id, others)} | names) == 6
+    assert DeliveryAction(type(CREATE).__name__) is DeliveryAction.CREATE
+
+
+SECRET = {
+    "apiVersion": "v1", "kind": "Secret", "type": "Opaque",
+    "metadata": {"name": "s", "uid": "u", "labels": {"a": "b"},
+                 "annotations": {"gitfleet.dev/prune": "false", "note": "hush", "helm.sh/resource-policy": "keep"}},
+    "data": {"password": "aHVzaA=="},
+}  # fmt: skip
+
+
+def test_no_value_of_a_secret_is_reported_and_each_change_shows() -> None:
+    shown = reportable(SECRET, b"key")
+    assert "aHVzaA==" not in str(shown)
+    assert "hush" not in str(shown)
+    assert shown["metadata"]["annotations"]["gitfleet.dev/prune"] == "false"
+    assert shown["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+    assert (shown["type"], shown["metadata"]["labels"]) == ("Opaque", {"a": "b"})
+    assert shown == reportable(SECRET, b"key")
+    for other in (
+        reportable(SECRET, b"other"),
+        reportable({**SECRET, "data": {"password": "eA=="}}, b"key"),
+        reportable({**SECRET, "metadata": {**SECRET["metadata"], "uid": "v"}}, b"key"),  # type: ignore[dict-item]
+    ):
+        assert other["data"] != shown["data"]
