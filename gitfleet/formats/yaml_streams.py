@@ -11,7 +11,7 @@ from typing import Final
 
 import yaml
 
-from gitfleet.formats.yaml_values import Built, LineFault, Marks, Profile, UnreadableText, build
+from gitfleet.formats.yaml_values import TOO_DEEP, Built, LineFault, Marks, Profile, UnreadableText, build
 
 MAX_DOCUMENTS: Final = 10_000
 """Most documents in one file."""
@@ -30,6 +30,8 @@ _HINTS: Final = {
     "could not find expected ':'": "give the key a colon and check the indentation",
     "found unexpected end of stream": "close the quote",
 }
+_NESTING: Final = "exceeded maximum nesting depth"
+"""libyaml's own limit, in the packages of PyYAML from 6.0.4 on: it may be reached before ours is."""
 _GENERAL_HINT: Final = "check the indentation, quotes and brackets"
 
 
@@ -112,6 +114,8 @@ def _explain(error: Exception, text: str, offset: int) -> LineFault:
         where = ""
         if error.context and error.context_mark and error.context_mark.line + 1 < line:
             where = f" {error.context} that begins on line {error.context_mark.line + 1 + offset}"
+        if problem == _NESTING:
+            return line + offset, TOO_DEEP
         return line + offset, f"the YAML cannot be read: {problem}{where}; {_HINTS.get(problem, _GENERAL_HINT)}"
     if isinstance(error, yaml.reader.ReaderError):
         line = text.encode("utf-8")[: int(error.position)].count(b"\n") + 1

@@ -164,6 +164,6 @@ def test_no_value_of_a_secret_is_reported_and_each_change_shows() -> None:
     for other in (
         reportable(SECRET, b"other"),
         reportable({**SECRET, "data": {"password": "eA=="}}, b"key"),
-        reportable({**SECRET, "metadata": {**SECRET["metadata"], "uid": "v"}}, b"key"),  # type: ignore[dict-item]
+        reportable({**SECRET, "metadata": {**SECRET["metadata"], "uid": "v"}}, b"key"),  # type: ignore[dict-item]  # as JSON has it
     ):
         assert other["data"] != shown["data"]
