@@ -20,6 +20,8 @@ def name_effects(opened: Workspace, cache: SteppedCache) -> Workspace:
     driver.states.writer = SteppedWriter(driver.states.writer, Step.STATE_PUSH, Step.STATE_PUSHED, reach)
     if (asks := driver.requests) is not None:
         asks.writer = SteppedWriter(asks.writer, Step.REQUEST_PUSH, Step.REQUEST_PUSHED, reach)
+    if (pull := driver.pull) is not None:
+        pull.writer = SteppedWriter(pull.writer, Step.DELIVERY_PUSH, Step.DELIVERY_PUSHED, reach)
     if (rendered := driver.rendered) is not None:
         rendered.writer = SteppedWriter(rendered.writer, Step.RENDERED_PUSH, Step.RENDERED_PUSHED, reach)
     return opened

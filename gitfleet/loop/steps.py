@@ -29,6 +29,8 @@ class Step(StrEnum):
     RENDERED = "rendered"
     CLUSTER_WRITE = "before a cluster is written to"
     CLUSTER_WRITTEN = "cluster written to"
+    DELIVERY_PUSH = "before a branch for deliveries is moved"
+    DELIVERY_PUSHED = "branch for deliveries moved"
     PERFORMED = "performed"
     REPORTED = "reported"
     REQUEST_PUSH = "before a branch for approval is moved"

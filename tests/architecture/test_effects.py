@@ -11,8 +11,8 @@ from tests.architecture.sources import PRODUCT, ROOT, nodes_of
 NAMED = {
     "agent.py: client.perform": "the agent's, which has steps of its own (AgentStep)",
     "agent.py: self.writer.commit": "the same",
-    "pull_clusters.py: self.writer.commit": "inside CLUSTER_WRITE: a pulled cluster is written to by a push",
-    "pull_clusters.py: self.writer.remove_branch": "a delivery that no cluster needs any more",
+    "pull_clusters.py: self.writer.commit": "DELIVERY_PUSH",
+    "pull_clusters.py: self.writer.remove_branch": "DELIVERY_PUSH",
     "election.py: self.inner.commit": "asks whether the process leads, inside what is named",
     "election.py: self.inner.remove_branch": "the same",
     "fanout.py: client.perform": "CLUSTER_WRITE",

@@ -31,8 +31,10 @@ from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterRead
 from gitfleet.settings import ConnectionRules, Settings
 
 IN_BETWEEN = ("performing: half", "performing: one cluster")
-STEPS = (*Step, *IN_BETWEEN)
-"""Of the hub; an agent will have labels of its own, and a row for each of them in tests/e2e/test_kill.py."""
+DELIVERIES = (Step.DELIVERY_PUSH, Step.DELIVERY_PUSHED)
+"""Of clusters that agents reach: tests/scenarios/test_pull.py kills there."""
+STEPS = (*(step for step in Step if step not in DELIVERIES), *IN_BETWEEN)
+"""Of the hub; an agent has labels of its own (tests/e2e/killable_agent.py)."""
 
 
 def die() -> NoReturn:

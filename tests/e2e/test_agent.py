@@ -3,6 +3,7 @@ by HTTP."""
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gitfleet.loop.agent import AgentStep
 from tests.e2e.manifests import config_map, deployment, member, namespace_file, placement
 from tests.e2e.members import Members
 from tests.e2e.programs import Program, Running, ended, eventually
@@ -95,6 +97,40 @@ def test_two_clusters_are_pushed_to_and_one_pulls_over_git_alone(
             assert agent.terminate() == 0
         assert hub.terminate() == 0
     assert "Traceback" not in hub.talk + agent.talk
+
+
+def test_an_agent_that_is_killed_at_any_step_is_followed_by_one_that_ends_it(
+    git_http: GitHttpServer, config: ConfigRepo, program: Program, members: Members
+) -> None:
+    namespace, here = members.namespace("killed"), members.by_name[PULLED]
+    config.commit(
+        {f"clusters/{PULLED}.yaml": member(PULLED, connection={"pull": True}), "gitfleet.yaml": FAST}
+        | {"placements/web.yaml": placement(namespace), "resources/namespace.yaml": namespace_file(namespace)}
+        | {
+            "resources/map.yaml": config_map(namespace, k="0"),
+            "resources/old.yaml": config_map(namespace, "old", k="x"),
+        }
+    )
+    url, cache = git_http.url("fleet"), str(program.home / "killed-cache")
+    agent = ("--cluster", PULLED, "--context", PULLED, "--kubeconfig", str(program.kubeconfig), "--cache-dir", cache)
+
+    def converged(value: str) -> bool:
+        program.command("agent", url, *agent, "--once")
+        return here.config_map(namespace) == {"k": value}
+
+    with program.running() as hub:
+        eventually(lambda: converged("0"), lambda: hub.talk)
+        for number, step in enumerate(AgentStep, start=1):
+            config.commit({"resources/map.yaml": config_map(namespace, k=str(number))})
+            eventually(lambda: f'k: "{number}"' in _delivered(config), lambda: hub.talk)  # noqa: B023 - asked at once
+            words = (url, PULLED, PULLED, str(program.kubeconfig), cache, step.value)
+            killed = ended(program.start_script("tests.e2e.killable_agent", *words), expect=None)
+            assert killed.code == -signal.SIGKILL, killed
+            eventually(lambda: converged(str(number)), lambda: hub.talk)  # noqa: B023 - asked at once
+        config.commit({"resources/old.yaml": None})
+        eventually(
+            lambda: converged(str(len(AgentStep))) and here.config_map(namespace, "old") is None, lambda: hub.talk
+        )
 
 
 def _delivered(config: ConfigRepo) -> str:

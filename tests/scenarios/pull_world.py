@@ -15,6 +15,7 @@ from gitfleet.loop.encrypted import EncryptedSecrets
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.pull_clusters import PullClusters
 from gitfleet.loop.pull_watching import PullWatching
+from gitfleet.loop.steps import Step, SteppedWriter
 from gitfleet.simulation.cluster import SimulatedCrash
 from gitfleet.wiring import simulated_clusters
 from tests.builders import member_cluster
@@ -41,6 +42,11 @@ class PullWorld(World):
         driver.pull = PullClusters.on(self.repo, self.clock)
         if self.watching is not None:
             driver = replace(driver, watching=PullWatching(driver.pull, self.watching))
+        pull = driver.pull
+        if pull is not None:
+            pull.writer = SteppedWriter(
+                pull.writer, Step.DELIVERY_PUSH, Step.DELIVERY_PUSHED, lambda step: driver.checkpoint(step)
+            )
         simulated = simulated_clusters(self.fleet, self.clock)
         chosen = ByConnection(real=simulated, simulated=simulated, pull=driver.pull, simulate_unconnected=True)
         driver.fanout = Fanout(directory=chosen, executor=None)

@@ -13,6 +13,7 @@ from gitfleet.api.conditions import find_condition
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.loop.agent import AgentStep
+from gitfleet.loop.steps import Step
 from gitfleet.simulation.cluster import SimulatedCrash
 from tests.builders import config_map, deployment, member_cluster, namespace, placement, rolling_update, secret
 from tests.scenarios.pull_world import PullWorld, pulled_cluster
@@ -193,11 +194,19 @@ def test_an_agent_that_is_killed_at_any_step_leaves_nothing_that_the_next_one_do
     assert end_of(world) == usual_end()
 
 
-HUB_STEPS = ("gathered", "decided", "intent published", "performed", "reported")
+HUB_STEPS = (
+    Step.GATHERED,
+    Step.DECIDED,
+    Step.INTENT_PUBLISHED,
+    Step.DELIVERY_PUSH,
+    Step.DELIVERY_PUSHED,
+    Step.PERFORMED,
+    Step.REPORTED,
+)
 
 
 @pytest.mark.parametrize("step", HUB_STEPS)
-def test_a_hub_that_is_killed_at_any_step_does_neither(step: str) -> None:
+def test_a_hub_that_is_killed_at_any_step_does_neither(step: Step) -> None:
     world = pull_world()
     kills = 0
 
