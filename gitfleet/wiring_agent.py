@@ -29,7 +29,7 @@ from gitfleet.loop.encrypted import EncryptedSecrets
 from gitfleet.loop.endpoints import probes, routes
 from gitfleet.loop.runner import Wake
 from gitfleet.ports.clusters import ClusterDirectory
-from gitfleet.ports.repos import Person
+from gitfleet.ports.repos import Person, SignerKeys
 from gitfleet.settings import AgentSettings, Settings
 
 log = logging.getLogger(__name__)
@@ -60,6 +60,7 @@ def open_agent(settings: Settings, chosen: AgentSettings) -> Iterator[AgentLoop]
         version=__version__,
         branches=Branches(deliveries=chosen.deliveries, members=chosen.members),
         person=_person(chosen),
+        counts=_signed_by(remote, chosen.signing_key_file),
     )
     loop = AgentLoop(agent=agent, clock=clock, wake=wake, interval=chosen.interval, watch=_watcher(settings))
     with ExitStack() as stack:
@@ -84,6 +85,16 @@ def _person(chosen: AgentSettings) -> Person | None:
         raise BadInput(f"the signing key {key} cannot be read: {error.strerror}") from error
     signing = {"gpg.format": "ssh", "user.signingkey": str(key.resolve())}
     return Person(name=f"gitfleet agent {chosen.cluster}", email="agent@gitfleet.dev", signing=signing)
+
+
+def _signed_by(remote: GitRemote, key: Path | None) -> Callable[[str], bool] | None:
+    """Whether commits are signed with a key; none where its public half is not beside it, None without a key."""
+    if key is None:
+        return None
+    public = key.with_name(f"{key.name}.pub")
+    words = public.read_text(encoding="utf-8", errors="replace").split()[:2] if public.is_file() else []
+    keys = SignerKeys(ssh=f'agent namespaces="git" {" ".join(words)}\n'.encode())
+    return lambda commit: bool(words) and bool(remote.signer(commit, keys)[0])
 
 
 @dataclass(slots=True)

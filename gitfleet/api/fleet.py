@@ -26,6 +26,7 @@ from gitfleet.api.values import (
 )
 from gitfleet.formats.cel import SCHEMA as CEL_SCHEMA
 from gitfleet.formats.cel import Expression, read_expression
+from gitfleet.formats.git_names import is_branch
 
 GITFLEET_GROUP: Final = "gitfleet.dev"
 
@@ -54,6 +55,17 @@ class Branches:
         for name, other in (("rendered", self.watch), ("rendered", self.state), ("state", self.watch)):
             if getattr(self, name) == other:
                 yield (name,), f'is the name of another branch, "{other}"; give each of them a name of its own'
+        usual = Branches()
+        for name in ("members", "deliveries"):
+            prefix = getattr(self, name)
+            if prefix == getattr(usual, name):
+                continue
+            if not is_branch(f"{prefix}x"):
+                yield (name,), "does not begin any name that git takes for a branch; correct it"
+            taken = (self.watch, self.state, self.approvals, self.members if name == "deliveries" else self.deliveries)
+            for one in taken:
+                if one.startswith(prefix) or prefix.startswith(one):
+                    yield (name,), f'is among the branches "{one}"; give each of them a name of its own'
 
     def among_others(self) -> str | None:
         """How the branches are called among which the rendered one would be, which gitfleet makes and removes."""

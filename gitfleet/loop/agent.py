@@ -1,13 +1,14 @@
 """A member's own reconciler: it does what its hub delivered, and reports what its cluster has.
 
 It needs its own API server and git alone: it reads the branch with its deliveries and replaces the one commit of its
-own branch. Nothing depends on memory that is not in git: a process that was killed reads its last report, and does
-again what is not in it, which is harmless.
+own branch. Nothing depends on memory: a process that was killed is followed by one that does again what is delivered,
+which is harmless. What stands on its own branch is never taken for its own answers: others may push there.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -19,8 +20,9 @@ from gitfleet.api.deliveries import DELIVERY_FILE, ClusterDelivery, DeliveredOpe
 from gitfleet.api.fleet import Branches
 from gitfleet.api.member_reports import REPORT_FILE, ReportedOutcome
 from gitfleet.api.objects import Manifest, Origin, key_of
-from gitfleet.errors import UnreadableCommit
+from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.git_names import blob_id
 from gitfleet.formats.limits import MAX_FILE_BYTES, MAX_STATE_BYTES
 from gitfleet.formats.yaml_reader import parse_documents
 from gitfleet.loop.encrypted import EncryptedSecrets
@@ -36,7 +38,6 @@ from gitfleet.pull import (
     LARGEST_REPORT,
     Write,
     applied_file,
-    applied_path,
     news_of,
     object_files,
     performable,
@@ -48,6 +49,8 @@ from gitfleet.pull import (
 
 log = logging.getLogger(__name__)
 _PLAIN: Final = "100644"
+_ID: Final = re.compile("[0-9a-f]{32}")
+_MOST_SAID: Final = 1000
 _PAUSES: Final = Curve.growing(1.0, 2.0, 300.0)
 
 
@@ -80,15 +83,18 @@ class _Answer(NamedTuple):
 
 
 class AgentPass(NamedTuple):
-    """What one pass did: whether it reported something new, and how many operations failed and are tried again."""
+    """What one pass did: whether it reported something new, how many operations failed, and in how many seconds the
+    first of those is tried again."""
 
     reported: bool
     failed: int
+    again: float | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class Agent:
-    """Reconciles one cluster. `mask_key` is the key of digests of what Secrets hold; `person` signs the reports."""
+    """Reconciles one cluster. `mask_key` is the key of digests of what Secrets hold; `person` signs the reports, and
+    `counts` says whether a commit is signed so."""
 
     cluster: MemberCluster
     repo: RepoReader
@@ -100,6 +106,7 @@ class Agent:
     version: str
     branches: Branches = Branches()
     person: Person | None = None
+    counts: Callable[[str], bool] | None = None
     checkpoint: Callable[[AgentStep], None] = lambda step: None
     _delivery: _Delivery | None = None
     _answers: dict[str, _Answer] = field(default_factory=dict)
@@ -118,7 +125,6 @@ class Agent:
         where another agent of this cluster reported first. Whatever the cluster does is reported."""
         heads = self.repo.fetch(self.needed)
         deliveries, own = (heads.get(name) for name in self.needed)
-        self._read_own(own, deliveries)
         self._read_delivery(deliveries)
         self.checkpoint(AgentStep.FETCHED)
         wanted = self._delivery.content if self._delivery is not None else ClusterDelivery(cluster=self.cluster.name)
@@ -135,29 +141,9 @@ class Agent:
                 seen = replace(seen, live=after.live, unreadable=after.unreadable)
         pushed = self._report(seen, own, wanted.heartbeat_seconds)
         self.checkpoint(AgentStep.REPORTED)
-        return AgentPass(pushed, sum(not answer.outcome.ok for answer in self._answers.values()))
-
-    def _read_own(self, own: str | None, delivery: str | None) -> None:
-        """Learn from the last report what was done already, where this process did not write it."""
-        if own is None or (self._last is not None and self._last[0] == own):
-            return
-        self._last, self._answers, self._answered = None, {}, ""
-        try:
-            entries = self.repo.list_tree(own)
-            oids = {path: entry.oid for path, entry in entries.items() if entry.mode == _PLAIN}
-            first = oids.get(REPORT_FILE, "")
-            content = self.repo.read_blobs([first], limit=LARGEST_REPORT).get(first, b"") if first else b""
-            report = read_report(self.cluster.name, content)
-            answers = {one.id: one for one in report.outcomes if report.delivery == delivery}
-            paths = {applied_path(name): name for name, one in answers.items() if one.live}
-            blobs = self.repo.read_blobs([oids[path] for path in paths if path in oids], limit=MAX_FILE_BYTES)
-        except (InvalidContent, UnreadableCommit) as error:
-            self._say(f"the last report on {report_branch(self.branches, self.cluster.name)} is not used: {error}")
-            return
-        there = {name: {path: blobs[oids[path]]} for path, name in paths.items() if oids.get(path) in blobs}
-        sound = {name: one for name, one in answers.items() if not one.live or name in there}
-        self._answers = {name: _Answer(one, there.get(name, {})) for name, one in sound.items()}
-        self._answered = delivery or ""
+        failed = [answer for answer in self._answers.values() if not answer.outcome.ok]
+        now = self.clock.monotonic()
+        return AgentPass(pushed, len(failed), min((one.again - now for one in failed), default=None))
 
     def _read_delivery(self, head: str | None) -> None:
         """Read what is to be done, where that changed. What is none, or another cluster's, asks for nothing."""
@@ -174,6 +160,8 @@ class Agent:
                 found = read_delivery(content)
                 if found.cluster != self.cluster.name:
                     raise InvalidContent(f'it is for another cluster, "{found.cluster[:80]}"')
+                if not all(_ID.fullmatch(one.id) for one in found.operations):
+                    raise InvalidContent("it has operations of another form than a hub gives them")
                 self._delivery = _Delivery(head, found, blobs)
             except (InvalidContent, UnreadableCommit) as error:
                 self._say(f"the delivery {head[:12]} is not carried out: {error}")
@@ -240,7 +228,9 @@ class Agent:
         objects = object_files(seen.live.values(), self.mask_key())
         for answer in self._answers.values():
             objects |= answer.files
-        news = (news_of(report), {path: hash(content) for path, content in objects.items()})
+        news = (news_of(report), {path: blob_id(content) for path, content in objects.items()})
+        if own is not None and (self._last is None or self._last[0] != own) and self._is_same(own, news, period):
+            self._last = (own, news, now)  # another agent of this cluster says the same
         if self._last is not None and self._last[:2] == (own, news) and now - self._last[2] < period:
             return False
         files = {REPORT_FILE: report_content(report), **objects}
@@ -258,7 +248,22 @@ class Agent:
         self._last = (head, news, now)
         return True
 
+    def _is_same(self, head: str, news: object, period: int) -> bool:
+        """Whether somebody else's report at a head is fresh and says the same as this one would, and would count."""
+        try:
+            if self.counts is not None and not self.counts(head):
+                return False
+            entries = self.repo.list_tree(head)
+            oid = entries[REPORT_FILE].oid if REPORT_FILE in entries else ""
+            content = self.repo.read_blobs([oid], limit=LARGEST_REPORT).get(oid, b"") if oid else b""
+            report = read_report(self.cluster.name, content)
+        except (InvalidContent, UnreadableCommit, BadInput):
+            return False
+        objects = {path: entry.oid for path, entry in entries.items() if path != REPORT_FILE}
+        fresh = abs((self.clock.now() - report.at).total_seconds()) < period
+        return fresh and (news_of(report), objects) == news
+
     def _say(self, sentence: str) -> None:
         if sentence not in self._said:
-            self._said.add(sentence)
+            self._said = {*self._said, sentence} if len(self._said) < _MOST_SAID else {sentence}
             log.warning("%s", sentence)

@@ -62,7 +62,8 @@ class AgentLoop:
                         log.info("reporting again after %s", counted(failures, "failure"))
                     backoff.forget()
                     passes, failures = passes + 1, 0
-                    pause = min(self.interval, _SOON) if result.reported or result.failed else self.interval
+                    pause = min(self.interval, _SOON) if result.reported else self.interval
+                    pause = min(pause, max(_SOON, result.again)) if result.again is not None else pause
                 cause = result.cause if isinstance(result, Failure) else None
                 due = self.clock.monotonic() + pause
                 self.pulse.rest(due, worked=not isinstance(result, Failure), failed_by=cause)

@@ -176,7 +176,7 @@ class Driver:
             self._render(heads, Rendering.of(decision, operations, head))
             self._still_ours(head, operations, pushed)
             self._emit(self._events, inputs.before, decision.after)
-            outcomes = self.perform(decision, operations)
+            outcomes = self.perform(decision, operations, partial(self._still_ours, head, operations, None))
             self.checkpoint(Step.PERFORMED)
             self._emit(status.events_of_outcomes, outcomes, decision.after)
             settled, failures = reconcile.settle(decision, operations, outcomes, self.clock.now(), self.memo)
@@ -320,12 +320,14 @@ class Driver:
             self.listen(published.commit)
         return published
 
-    def perform(self, decision: Decision, operations: tuple[Operation, ...]) -> tuple[Outcome, ...]:
-        """Carry out what has to be written, clusters side by side."""
+    def perform(
+        self, decision: Decision, operations: tuple[Operation, ...], make_sure: Callable[[], None]
+    ) -> tuple[Outcome, ...]:
+        """Carry out what has to be written, clusters side by side; `make_sure` raises LostRace once it is no more."""
         self._kept.forget({one.cluster for one in operations if isinstance(one, Create | Update | Delete)})
         answered: tuple[Outcome, ...] = ()
         if self.pull is not None:
-            answered, operations = self.pull.perform(decision, operations)
+            answered, operations = self.pull.perform(decision, operations, make_sure)
         perform = partial(self.fanout.perform, decision.after.clusters)
         performed = partial(self.desired_trees.encrypted.perform, perform)
         return (*answered, *self._repeats.perform(operations, self.clock, performed))

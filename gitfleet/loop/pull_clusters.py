@@ -18,8 +18,8 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.deliveries import DELIVERY_FILE, ClusterDelivery, DeliveredOperation
 from gitfleet.api.fleet import Branches
 from gitfleet.api.objects import Manifest, ObjectKey
-from gitfleet.errors import GitfleetError, LostRace
-from gitfleet.formats.git_names import blob_id
+from gitfleet.errors import BadInput, GitfleetError, LostRace
+from gitfleet.formats.git_names import blob_id, is_branch
 from gitfleet.formats.limits import MAX_STATE_BYTES
 from gitfleet.formats.sentences import counted, named_briefly
 from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
@@ -37,6 +37,7 @@ from gitfleet.rendered import file_content, file_path
 
 log = logging.getLogger(__name__)
 _PLAIN: Final = "100644"
+_MOST_SAID: Final = 1000
 _MOST_AT_ONCE: Final = 20
 """So many branches are looked at in one pass that no cluster needs."""
 
@@ -81,6 +82,8 @@ class PullClusters:
     _there: dict[str, _Delivered] = field(default_factory=dict)
     _heads: Mapping[str, str] = field(default_factory=dict)
     _clusters: dict[str, MemberCluster] = field(default_factory=dict)
+    _prefixes: set[str] = field(default_factory=set)
+    """How branches for deliveries begin, and began before they were renamed, as far as that is known."""
     _pending: dict[str, int] = field(default_factory=dict)
     _made: dict[str, tuple[str, _Source]] = field(default_factory=dict)
     """What a delivery was made of that stands there, with its commit."""
@@ -114,6 +117,7 @@ class PullClusters:
     ) -> None:
         """Read what the agents reported, and what stands in their deliveries; heads None asks the remote for them."""
         pulled = {name: one for name, one in clusters.items() if one.connection is not None and one.connection.pull}
+        self._prefixes |= {self._branches.deliveries, branches.deliveries}
         fresh = heads is None or branches != self._branches or pulled.keys() - self._clusters.keys()
         self._branches, self._clusters = branches, pulled
         if pulled and fresh:
@@ -148,6 +152,8 @@ class PullClusters:
 
     def _observation(self, cluster: MemberCluster, keys: Collection[ObjectKey]) -> ClusterObservation:
         found = self.reports.of(cluster, self._branches, self.clock.now())
+        if not is_branch(delivery_branch(self._branches, cluster.name)):
+            found = Silence("its name ends in a way that git takes in no name of a branch: rename it")
         if isinstance(found, Silence):
             return ClusterObservation(cluster=cluster.name, reachable=False, error=found.why, observed=found.since)
         return observation_of(found, keys)
@@ -155,11 +161,12 @@ class PullClusters:
     # -- performing
 
     def perform(
-        self, decision: Decision, operations: tuple[Operation, ...]
+        self, decision: Decision, operations: tuple[Operation, ...], make_sure: Callable[[], None]
     ) -> tuple[tuple[Outcome, ...], tuple[Operation, ...]]:
         """Push to each cluster's branch what it is to do now; what the agents answered of it before, of the very
         delivery that stands there, and the operations on all other clusters.
 
+        `make_sure` raises LostRace where another process has decided since; it is asked before each push of operations.
         What was answered with success is asked no more. What cannot be pushed is said, and tried again in the next
         pass."""
         self._pending, outcomes, writes = {}, list[Outcome](), writes_by_cluster(operations)
@@ -168,17 +175,21 @@ class PullClusters:
             answered = self._answered(name, mine) if mine else []
             outcomes += answered
             done = {outcome.operation.key for outcome in answered if outcome.ok}
-            self._deliver(decision, name, [one for one in mine if one.key not in done])
+            self._deliver(decision, name, [one for one in mine if one.key not in done], make_sure)
         self._withdraw(decision)
         return tuple(outcomes), tuple(one for one in operations if one.cluster not in self._clusters)
 
-    def _deliver(self, decision: Decision, name: str, writes: Sequence[Write]) -> None:
+    def _deliver(self, decision: Decision, name: str, writes: Sequence[Write], make_sure: Callable[[], None]) -> None:
         """Bring the branch of a cluster to what it is to do; nothing is worked out where nothing changed."""
         self._pending[name] = len(writes)
         source = _Source(decision.works.get(name, ()), decision.after.inventory.get(name, {}), tuple(writes))
         there, made = self._there.get(name), self._made.get(name)
         if there is not None and made is not None and made[0] == there.head and made[1].is_same(source):
             return
+        if not is_branch(delivery_branch(self._branches, name)):
+            return
+        if writes:
+            make_sure()
         try:
             files = _files_of(source, decision.after.clusters[name])
             self._push(name, files, len(writes), decision.inputs.desired.commit)
@@ -192,10 +203,15 @@ class PullClusters:
     def _withdraw(self, decision: Decision) -> None:
         """Remove deliveries for clusters that are reached otherwise by now, or that have left: an agent that still runs
         there is to do nothing of them."""
-        prefix = self._branches.deliveries
-        gone = [b for b in self._heads if b.startswith(prefix) and b.removeprefix(prefix) not in self._clusters]
-        for branch in gone[:_MOST_AT_ONCE]:
-            head, name = self._heads[branch], branch.removeprefix(prefix)
+        needed = {delivery_branch(self._branches, name) for name in self._clusters}
+        gone = [
+            (branch, branch.removeprefix(prefix))
+            for branch in sorted(self._heads.keys() - needed)
+            for prefix in sorted(self._prefixes)
+            if branch.startswith(prefix)
+        ]
+        for branch, name in gone[:_MOST_AT_ONCE]:
+            head = self._heads[branch]
             delivery = self._delivered(head).delivery
             if delivery is None or delivery.cluster != name:
                 continue  # somebody else's
@@ -218,6 +234,8 @@ class PullClusters:
         wanted = {path: blob_id(content, digits) for path, content in files.items()}
         if wanted == had:
             return
+        if branch in (self._branches.watch, self._branches.state, self._branches.rendered):
+            raise BadInput("that branch holds something else")
         known = {oid for oid in had.values() if oid}
         head = self.writer.commit(
             BranchChange(
@@ -250,7 +268,7 @@ class PullClusters:
 
     def _say(self, sentence: str) -> None:
         if sentence not in self._said:
-            self._said.add(sentence)
+            self._said = {*self._said, sentence} if len(self._said) < _MOST_SAID else {sentence}
             log.warning("%s", sentence)
 
 

@@ -5,6 +5,7 @@ A report that cannot be read, is not signed as it has to be, or is too old makes
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -15,17 +16,28 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.fleet import Branches
 from gitfleet.api.member_reports import REPORT_FILE
 from gitfleet.errors import BadInput, GitfleetError
-from gitfleet.formats.limits import MAX_FILE_BYTES
 from gitfleet.formats.times import time_text
+from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import LiveObject
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import HistoryReader, RepoReader, SignerKeys
-from gitfleet.pull import LARGEST_REPORT, MemberSeen, listed_files, read_report, seen_from
+from gitfleet.pull import (
+    LARGEST_OBJECT,
+    LARGEST_OBJECTS,
+    LARGEST_REPORT,
+    MemberSeen,
+    listed_files,
+    read_report,
+    seen_from,
+)
 
 PERIODS: Final = 3
 """So many heartbeat periods a report counts, where the connection says nothing of it."""
 _LONGEST: Final = 300
 _PLAIN: Final = "100644"
+_CLOCKS: Final = timedelta(minutes=10)
+"""So far the clock of an agent may be ahead."""
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +81,9 @@ class PullReports:
             if before is not None and (before.head, before.keys) == (head, keys):
                 known[cluster.name] = before
             else:
-                known[cluster.name] = self._read(cluster.name, head, keys, before)
+                subject = Subject("MemberCluster", cluster.name)
+                found = attempt(subject, self._read, cluster.name, head, keys, before)
+                known[cluster.name] = self._failed(head, keys, found) if isinstance(found, Failure) else found
         self._known = known
 
     def of(self, cluster: MemberCluster, branches: Branches, now: datetime) -> MemberSeen | Silence:
@@ -83,9 +97,12 @@ class PullReports:
         connection = cluster.connection
         chosen = connection.silent_after if connection is not None else None
         most = PERIODS * cluster.heartbeat_period_seconds if chosen is None else chosen
+        said = found.seen.report.at
+        if said - now > _CLOCKS:
+            return Silence(f"its agent reports at {time_text(said)}, which is not yet: set its clock", None)
         made = self._made(found, now)
         if now - made > timedelta(seconds=most):
-            return Silence(f"its agent has not reported since {time_text(made)}", made)
+            return Silence(f"its agent has not reported since {time_text(made)}, as its clock has it", made)
         return found.seen
 
     def head_of(self, name: str) -> str | None:
@@ -119,6 +136,13 @@ class PullReports:
             return Reported(head=head, keys=keys, seen=None, error=why, since=since, at=at)
         return Reported(head=head, keys=keys, seen=seen, error="", since=since, at=at, objects=objects)
 
+    def _failed(self, head: str, keys: tuple[str, ...], failure: Failure) -> Reported:
+        log.error("%s", failure.report)
+        since, at = self.clock.monotonic(), self.clock.now()
+        return Reported(
+            head=head, keys=keys, seen=None, error=f"cannot be read: {failure.sentence}", since=since, at=at
+        )
+
     def _check_signature(self, head: str, keys: tuple[str, ...]) -> None:
         allowed = "".join(f'agent namespaces="git" {" ".join(key.split()[:2])}\n' for key in keys)
         signer, why = self.history.signer(head, SignerKeys(ssh=allowed.encode()))
@@ -138,8 +162,11 @@ class PullReports:
             raise BadInput(f"its {REPORT_FILE} is larger than {LARGEST_REPORT} bytes")
         report = read_report(name, content)
         oids = {path: there[path].oid for path in listed_files(report) if path in there}
-        missing = {oid for oid in oids.values() if oid not in known}
-        blobs = self.reader.read_blobs(sorted(missing), limit=MAX_FILE_BYTES)
+        sizes = {there[path].oid: there[path].size or 0 for path in oids}
+        missing = sorted(oid for oid in set(oids.values()) if oid not in known and sizes[oid] <= LARGEST_OBJECT)
+        if sum(map(sizes.__getitem__, missing)) > LARGEST_OBJECTS:
+            raise BadInput(f"its objects have more than {LARGEST_OBJECTS} bytes together")
+        blobs = self.reader.read_blobs(missing, limit=LARGEST_OBJECT)
         contents = {path: blobs[oid] for path, oid in oids.items() if oid in blobs}
         return seen_from(report, contents, known, oids)
 

@@ -10,6 +10,8 @@ Everything here is pure.
 
 from gitfleet.pull.operations import Write, delivered, operation_id, performable, writes_by_cluster
 from gitfleet.pull.reports import (
+    LARGEST_OBJECT,
+    LARGEST_OBJECTS,
     LARGEST_REPORT,
     MemberSeen,
     applied_file,
@@ -27,6 +29,8 @@ from gitfleet.pull.reports import (
 )
 
 __all__ = [
+    "LARGEST_OBJECT",
+    "LARGEST_OBJECTS",
     "LARGEST_REPORT",
     "MemberSeen",
     "Write",

@@ -13,21 +13,25 @@ from typing import Final
 
 from gitfleet.api import InvalidContent, read_state, write
 from gitfleet.api.member_reports import MemberReport, ProviderCondition, ReportedOutcome, UnreadableObject
-from gitfleet.api.objects import JsonObject, ObjectKey, key_of
-from gitfleet.formats.canonical_json import NotJson, canonical_json, digest_of, parse_json
+from gitfleet.api.objects import JsonObject, JsonValue, ObjectKey, key_of
+from gitfleet.formats.canonical_json import NotJson, canonical_json, digest_of, json_text, parse_json
 from gitfleet.formats.limits import MAX_FILE_BYTES
-from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
-from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.model.observations import ClusterObservation, LiveObject, ReportedCondition
 from gitfleet.model.operations import Outcome
 from gitfleet.pull.masked_secrets import reportable
 from gitfleet.pull.operations import Write, operation_id, outcome_of
 
-LARGEST_REPORT: Final = 4 * MAX_FILE_BYTES
-"""Bytes; of an object at most as many as of a file of the config repo."""
+LARGEST_REPORT: Final = MAX_FILE_BYTES
+LARGEST_OBJECT: Final = 2 * 1024 * 1024
+"""Bytes; etcd takes 1.5 MiB of an object."""
+LARGEST_OBJECTS: Final = 64 * 1024 * 1024
+"""Bytes of all objects of a report together."""
 MOST_OBJECTS: Final = 20_000
 """So many objects a report may list."""
 _MOST_NAMES: Final = 5_000
+_MOST_VALUES: Final = 300_000
+"""So many values a report may have, and so many each of its objects: a few bytes are a value in memory."""
+_MOST_IN_ALL: Final = 2_000_000
 _LONGEST: Final = 1_000
 
 
@@ -105,12 +109,15 @@ def applied_file(name: str, live: LiveObject, key: bytes) -> tuple[str, bytes]:
 def read_report(cluster: str, content: bytes) -> MemberReport:
     """The report itself; InvalidContent with the end of a sentence that says what is wrong with it."""
     try:
-        documents = read_documents(content, Profile.STATE, max_bytes=LARGEST_REPORT)
-    except UnreadableText as error:
-        raise InvalidContent(f"cannot be read: {error}") from None
-    if len(documents) != 1 or not isinstance(documents[0], dict):
-        raise InvalidContent("holds no single document")
-    report = read_state(MemberReport, documents[0])
+        body = parse_json(content)
+    except NotJson:
+        raise InvalidContent("is not JSON, as an agent writes it") from None
+    if not isinstance(body, dict) or values_in(body, _MOST_VALUES) > _MOST_VALUES:
+        raise InvalidContent("holds no report, or one that is far too large")
+    lists = (found for found in (body.get("status") or {}).values()) if isinstance(body.get("status"), dict) else ()
+    if any(isinstance(found, list) and len(found) > MOST_OBJECTS for found in lists):
+        raise InvalidContent(f"lists more than {MOST_OBJECTS} objects")
+    report = read_state(MemberReport, body)
     if report.cluster != cluster:
         raise InvalidContent(f'is of another cluster, "{report.cluster[:80]}"')
     if len(report.present) + len(report.absent) + len(report.unreadable) > MOST_OBJECTS:
@@ -155,6 +162,7 @@ def seen_from(
     """The report with its objects from the files by path. What was read of a blob before is the very same object:
     `known` by blob id, and in the second place what of this report to keep for the next."""
     live: dict[ObjectKey, LiveObject | None] = dict.fromkeys(report.absent)
+    left = _MOST_IN_ALL
     unreadable = {one.object: one.reason for one in report.unreadable}
     applied: dict[str, LiveObject] = {}
     kept: dict[str, LiveObject] = {}
@@ -162,7 +170,8 @@ def seen_from(
         oid = oids.get(path, "")
         found = known.get(oid)
         if found is None or (key is not None and found.key != key):
-            found = _object(contents.get(path))
+            found, cost = _object(contents.get(path), left)
+            left -= cost
         if key is None:
             if found is not None:
                 applied[name] = kept[oid] = found
@@ -173,16 +182,18 @@ def seen_from(
     return MemberSeen(report=report, live=live, unreadable=unreadable, applied=applied), kept
 
 
-def _object(content: bytes | None) -> LiveObject | None:
-    if content is None:
-        return None
+def _object(content: bytes | None, most: int) -> tuple[LiveObject | None, int]:
+    """The object in a file, None where there is none or it is too large, and how many values it has."""
+    if content is None or len(content) > LARGEST_OBJECT:
+        return None, 0
     try:
         body = parse_json(content)
     except NotJson:
-        return None
-    if not isinstance(body, dict) or not isinstance(body.get("metadata"), dict):
-        return None
-    return LiveObject(key_of(body), body)
+        return None, 0
+    number = values_in(body, min(_MOST_VALUES, most))
+    if number > min(_MOST_VALUES, most) or not isinstance(body, dict) or not isinstance(body.get("metadata"), dict):
+        return None, min(number, most)
+    return LiveObject(key_of(body), body), number
 
 
 def observation_of(seen: MemberSeen, keys: Collection[ObjectKey]) -> ClusterObservation:
@@ -224,8 +235,19 @@ def outcomes_of(seen: MemberSeen, operations: Iterable[Write]) -> list[Outcome]:
 
 
 def report_content(report: MemberReport) -> bytes:
-    """The file of the report itself."""
-    return yaml_text(write(report)).encode()
+    """The file of the report itself: JSON, which is YAML, since reading it costs little whatever a member writes."""
+    return f"{json_text(write(report), indent=True)}\n".encode()
+
+
+def values_in(value: JsonValue, most: int) -> int:
+    """How many values a value has in it, counted no further than beyond `most`."""
+    found, left = 0, [value]
+    while left and found <= most:
+        one = left.pop()
+        parts = one.values() if isinstance(one, Mapping) else one if isinstance(one, list) else ()
+        found += 1 + len(parts)
+        left.extend(part for part in parts if isinstance(part, Mapping | list))
+    return found
 
 
 def news_of(report: MemberReport) -> JsonObject:

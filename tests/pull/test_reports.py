@@ -47,6 +47,7 @@ def test_no_sentence_of_a_report_is_longer_than_people_read() -> None:
     [
         (replace(REPORT, cluster="eu-1"), 'is of another cluster, "eu-1"'),
         (replace(REPORT, namespaces={f"n{i}": "" for i in range(5_001)}), "more namespaces"),
+        (replace(REPORT, outcomes=(ReportedOutcome(id="a", ok=True, code="x"),) * 30_000), "more than 20000"),
         (replace(REPORT, absent=tuple(replace(KEY, name=f"m{i}") for i in range(20_001))), "more than 20000 objects"),
     ],
 )
@@ -62,13 +63,12 @@ FIELDS = (
 
 
 @pytest.mark.parametrize("field", FIELDS)
-@pytest.mark.parametrize("value", ["1", "[1]", "{a: 1}", "[{a: 1}]", "9" * 5000, "null", "'x'", "[[[[]]]]"])
+@pytest.mark.parametrize(
+    "value", ["1", "[1]", '{"a": 1}', '[{"a": 1}]', "9" * 5000, "null", '"x"', "[[[[]]]]", "{" * 2000]
+)
 def test_wrong_types_in_any_field_are_an_error_of_that_report_or_nothing(field: str, value: str) -> None:
-    text = (
-        f"kind: MemberReport\nmetadata: {{name: shop-1}}\nstatus:\n  at: '2026-01-01T00:00:00Z'\n  {field}: {value}\n"
-    )
-    if field == "at":
-        text = f"kind: MemberReport\nmetadata: {{name: shop-1}}\nstatus: {{at: {value}}}\n"
+    at = "" if field == "at" else '"at": "2026-01-01T00:00:00Z", '
+    text = f'{{"metadata": {{"name": "shop-1"}}, "status": {{{at}"{field}": {value}}}}}'
     try:
         assert isinstance(read_report("shop-1", text.encode()), MemberReport)
     except InvalidContent as error:
@@ -167,3 +167,17 @@ def test_no_value_of_a_secret_is_reported_and_each_change_shows() -> None:
         reportable({**SECRET, "metadata": {**SECRET["metadata"], "uid": "v"}}, b"key"),  # type: ignore[dict-item]  # as JSON has it
     ):
         assert other["data"] != shown["data"]
+
+
+def test_secrets_of_any_group_and_every_annotation_that_says_nothing_of_owners_are_digests() -> None:
+    body = {
+        "apiVersion": "vault.example/v1", "kind": "Secret", "spec": {"password": "CANARY-1"}, "value": "CANARY-2",
+        "metadata": {"name": "x", "namespace": "web", "annotations": {"meta.helm.sh/x": "CANARY-3", "b": ["CANARY-4"]}},
+    }  # fmt: skip
+    nested = {"apiVersion": "v1", "kind": "List", "metadata": {"name": "l"}, "items": [body]}
+    for one in (body, nested):
+        assert "CANARY" not in str(reportable(one, b"k"))
+    holder = config_map("web", "holder", {"k": "kind: Secret\ndata: {a: CANARY}\n"})
+    other = config_map("web", "holder", {"k": "kind: Secret\ndata: {a: OTHER}\n"})
+    assert "CANARY" not in str(reportable(holder, b"k"))
+    assert reportable(holder, b"k") != reportable(other, b"k")

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from functools import cache
 from typing import Any
 
 import pytest
+import yaml
 
 from gitfleet.api.conditions import find_condition
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
+from gitfleet.errors import LostRace
+from gitfleet.formats.times import time_text
 from gitfleet.loop.agent import AgentStep
+from gitfleet.loop.agent_loop import AgentLoop
+from gitfleet.loop.runner import Wake
 from gitfleet.loop.steps import Step
+from gitfleet.ports.repos import BranchChange
 from gitfleet.simulation.cluster import SimulatedCrash
-from tests.builders import config_map, deployment, member_cluster, namespace, placement, rolling_update, secret
+from tests.builders import (
+    config_map,
+    deployment,
+    fleet_config,
+    member_cluster,
+    namespace,
+    placement,
+    rolling_update,
+    secret,
+)
 from tests.scenarios.pull_world import PullWorld, pulled_cluster
 from tests.scenarios.world import STATE, end_of
 
@@ -251,8 +268,13 @@ def edited(change: Callable[[dict[str, bytes]], dict[str, bytes]]) -> Callable[[
 @pytest.mark.parametrize(
     ("push", "sentence"),
     [
-        (edited(lambda files: {"report.yaml": b"["}), "cannot be read"),
-        (edited(lambda files: {"report.yaml": b"spec: 1\n"}), "`metadata"),
+        (edited(lambda files: {"report.yaml": b"["}), "is not JSON"),
+        (edited(lambda files: {"report.yaml": b'{"spec": 1}'}), "`metadata"),
+        (edited(lambda files: {"report.yaml": b'{"a": [' + b"[]," * 400_000 + b"1]}"}), "far too large"),
+        (
+            edited(lambda files: {"report.yaml": b'{"status": {"present": [' + b"1," * 30_000 + b"1]}}"}),
+            "more than 20000",
+        ),
         (edited(lambda files: {"other.yaml": b"{}\n"}), "has no report.yaml"),
         (
             edited(lambda files: {**files, "report.yaml": files["report.yaml"].replace(b"shop-1", b"eu-1")}),
@@ -288,7 +310,7 @@ def test_a_report_that_lies_about_objects_deletes_nothing_and_is_put_right(chang
                 for path, content in files.items()
             }
         word = "absent" if change == "absent" else "unknown"
-        return {**files, "report.yaml": report.replace("  present:", f"  {word}:").encode()}
+        return {**files, "report.yaml": report.replace('"present":', f'"{word}":').encode()}
 
     with world.nothing_deleted():
         edited(lie)(world)
@@ -298,10 +320,18 @@ def test_a_report_that_lies_about_objects_deletes_nothing_and_is_put_right(chang
     assert said(world, "shop-1") == said(world, "eu-1")
 
 
-def test_a_report_of_the_future_counts_from_when_it_was_seen() -> None:
+def test_a_report_of_the_future_does_not_count_and_a_clock_that_is_a_little_ahead_counts_from_when_it_was_seen() -> (
+    None
+):
     world = pull_world()
-    edited(lambda files: {**files, "report.yaml": _dated(files["report.yaml"], "2036-01-01T00:00:00Z")})(world)
     world.cut_off.add("shop-1")
+    edited(lambda files: {**files, "report.yaml": _dated(files["report.yaml"], "2036-01-01T00:00:00Z")})(world)
+    world.restart()
+    world.reconcile()
+    assert health(world)[0] == "Unknown"
+    assert "set its clock" in health(world)[1]
+    ahead = time_text(world.clock.now() + timedelta(minutes=8))
+    edited(lambda files: {**files, "report.yaml": _dated(files["report.yaml"], ahead)})(world)
     world.reconcile()
     assert health(world)[0] == "True"
     world.advance(minutes=4)
@@ -310,8 +340,8 @@ def test_a_report_of_the_future_counts_from_when_it_was_seen() -> None:
 
 
 def _dated(report: bytes, at: str) -> bytes:
-    lines = report.decode().splitlines(keepends=True)
-    return "".join(f'  at: "{at}"\n' if line.startswith("  at:") else line for line in lines).encode()
+    body = json.loads(report)
+    return json.dumps({**body, "status": {**body["status"], "at": at}}).encode()
 
 
 def test_a_longer_silence_is_allowed_where_the_connection_says_so() -> None:
@@ -380,3 +410,156 @@ def test_a_branch_of_somebody_else_among_the_deliveries_stays() -> None:
     world.commit(deployment("web", "web", "web:2"))
     world.turns()
     assert "gitfleet/deliver/notes" in world.repo.fetch()
+
+
+def quick_world(*more: dict[str, Any], rules: tuple[ClusterRule, ...] = ()) -> PullWorld:
+    """The same where all clusters may move at once."""
+    return pull_world(*more, rules=rules, maxUnavailable="100%", maxSurge=0)
+
+
+def ordered_deletion() -> tuple[PullWorld, dict[str, Any]]:
+    """A world whose pulled cluster is cut off with orders to delete all that it has; and what was removed."""
+    world = quick_world()
+    world.cut_off.add("shop-1")
+    body = placement("web", strategy=rolling_update(maxUnavailable="100%", maxSurge=0))
+    world.commit(remove=[body])
+    for _ in range(4):
+        world.reconcile()
+    assert b"action: Delete" in world.repo.files(DELIVER)["delivery.yaml"]
+    return world, body
+
+
+def test_orders_are_withdrawn_where_a_cluster_is_reached_otherwise_and_the_removal_is_taken_back() -> None:
+    world, body = ordered_deletion()
+    world.commit(body, member_cluster("shop-1"))
+    for _ in range(6):
+        world.reconcile()
+        world.advance(seconds=5)
+    world.cut_off.clear()
+    with world.nothing_deleted():
+        world.report("shop-1")
+
+
+def test_orders_are_withdrawn_where_the_branches_for_deliveries_are_renamed() -> None:
+    world, body = ordered_deletion()
+    world.commit(body, fleet_config(branches={"deliveries": "fleet/orders/"}))
+    for _ in range(4):
+        world.reconcile()
+    world.cut_off.clear()
+    with world.nothing_deleted():
+        world.report("shop-1")
+
+
+@pytest.mark.parametrize("code", ["Deleted", "NotFound", "Updated"])
+def test_what_somebody_else_pushed_is_not_the_agents_own_answer(code: str) -> None:
+    world = quick_world()
+    world.commit(remove=["resources/web/configmap-settings.yaml"])
+    for _ in range(4):
+        world.reconcile()
+    orders = yaml.safe_load(world.repo.files(DELIVER)["delivery.yaml"])["spec"]["operations"]
+    forged = json.loads(world.repo.files(MEMBER)["report.yaml"])
+    forged["status"]["delivery"] = world.repo.fetch()[DELIVER]
+    forged["status"]["outcomes"] = [{"id": o["id"], "ok": True, "code": code, "message": ""} for o in orders]
+    assert orders
+    world.repo.commit_files(MEMBER, {"report.yaml": json.dumps(forged)}, world.clock.now())
+    world.start_agent("shop-1")
+    world.report("shop-1")  # whether the hub may count such a report is for the cluster's publicKeys to say
+    assert world.live("shop-1", "ConfigMap", "settings") is None
+
+
+def test_a_hub_that_lost_the_state_branch_pushes_no_orders_any_more() -> None:
+    world = PullWorld()
+    body = placement("web", strategy=rolling_update(maxUnavailable="100%", maxSurge=0))
+    world.commit(pulled_cluster("a-1"), pulled_cluster("b-1"), *WEB, body)
+    world.start_agent("a-1")
+    world.start_agent("b-1")
+    world.turns()
+    one, other = world.driver, world.start()
+    done: list[int] = []
+    other.reconcile()
+    world.commit(remove=[body])
+
+    def before(change: BranchChange) -> None:
+        orders = change.write.get("delivery.yaml", b"")
+        if change.branch == "gitfleet/deliver/a-1" and not done and b"action: Delete" in orders:
+            done.append(1)
+            world.commit(body)
+            for _ in range(4):
+                other.reconcile()
+
+    world.repo.before_commit = before
+    for _ in range(4):
+        with suppress(LostRace):
+            one.reconcile()
+        if done:
+            break
+    assert done
+    with world.nothing_deleted():
+        world.report("b-1")
+
+
+def test_drift_in_a_text_that_holds_a_secret_is_set_back() -> None:
+    text = "apiVersion: v1\nkind: Secret\nmetadata: {name: x}\ndata: {a: YQ==}\n"
+    world = quick_world(config_map("web", "holder", {"k": text}))
+    key = ObjectKey("", "v1", "ConfigMap", "web", "holder")
+    patch = [{"op": "replace", "path": "/data/k", "value": text.replace("YQ==", "Yg==")}]
+    world.fleet.cluster("shop-1").mutate(key, patch)
+    world.turns()
+    live = world.live("shop-1", "ConfigMap", "holder")
+    assert live is not None
+    assert live["data"] == {"k": text}
+
+
+@pytest.mark.parametrize(("was", "then"), [("propagation: ", "propagation: Not"), ("id: ", "id: ../../x")])
+def test_a_delivery_of_another_form_stops_no_report(was: str, then: str) -> None:
+    world = quick_world()
+    world.commit(remove=["resources/web/configmap-settings.yaml"])
+    for _ in range(4):
+        world.reconcile()
+    delivery = world.repo.files(DELIVER)["delivery.yaml"].decode()
+    assert was in delivery
+    world.repo.commit_files(DELIVER, {"delivery.yaml": delivery.replace(was, then)}, world.clock.now())
+    assert world.agents["shop-1"].reconcile().reported
+    world.turns()
+    assert world.live("shop-1", "ConfigMap", "settings") is None
+
+
+def test_two_agents_of_one_cluster_come_to_rest() -> None:
+    world = quick_world()
+    both, reports = (world.agents["shop-1"], world.start_agent("shop-1")), 0
+    for _ in range(12):
+        for agent in both:
+            head = world.repo.fetch()[MEMBER]
+            with suppress(LostRace):
+                agent.reconcile()
+            reports += world.repo.fetch()[MEMBER] != head
+        world.reconcile()
+        world.advance(seconds=1)
+    assert reports <= 3
+
+
+def test_an_operation_that_fails_does_not_keep_the_agent_busy() -> None:
+    refuses = ClusterRule(names=("shop-1",), object=ObjectPattern(kind="ConfigMap", name="extra"), apply="fail")
+    world = quick_world(config_map("web", "extra", {"k": "1"}), rules=(refuses,))
+    pauses: list[float] = []
+
+    class Waits(Wake):
+        def wait(self, seconds: float) -> None:
+            pauses.append(seconds)
+            world.clock.advance(seconds)
+            if len(pauses) == 40:
+                self.stop()
+
+    loop = AgentLoop(
+        agent=world.agents["shop-1"], clock=world.clock, wake=Waits(), interval=15.0, watch=lambda wake: lambda: None
+    )
+    loop.until_stopped()
+    assert sum(pauses[-20:]) / 20 > 10
+
+
+def test_a_name_that_git_takes_in_no_branch_is_said_of_that_cluster() -> None:
+    world = quick_world(pulled_cluster("a.lock"))
+    condition = find_condition(world.state().clusters["a.lock"].status.conditions, "Joined")
+    assert condition is not None
+    assert "rename it" in condition.message
+    assert images(world)["eu-1"] == "web:1"
