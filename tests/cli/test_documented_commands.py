@@ -25,8 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MOST_NOT_RUN = 3
 _FENCE = re.compile(r"^(?:<!-- (?P<marker>[^\n]*?) -->\n)?```sh\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
+_OF_ANOTHER_PROGRAM = re.compile(r"`(?:git|dask|kubectl) ")
+"""A command in a sentence whose options are not gitfleet's: `git init --bare`."""
 _PYTHON = re.compile(r"^```python\n(?P<code>.*?)^```$(?:\n\n```text\n(?P<printed>.*?)^```$)?", re.MULTILINE | re.DOTALL)
 
 
@@ -157,5 +157,6 @@ def test_every_option_that_is_named_exists(page: Path) -> None:
         for one in (command, *getattr(command, "commands", {}).values()):
             known.update(option for parameter in one.params for option in parameter.opts)
     text = _FENCE.sub("", page.read_text(encoding="utf-8"))
-    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", " ".join(re.findall(r"`[^`\n]*`", text))))
+    spans = [span for span in re.findall(r"`[^`\n]*`", text) if not _OF_ANOTHER_PROGRAM.match(span)]
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", " ".join(spans)))
     assert named <= known
