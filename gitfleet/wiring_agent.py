@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import logging
 import secrets
@@ -49,6 +50,7 @@ def open_agent(settings: Settings, chosen: AgentSettings) -> Iterator[AgentLoop]
     core = [Provider(name="core", key="core", make=lambda: CoreProvider({}))]
     directory = KubeDirectory(settings.connections, providers=lambda: core)
     read = partial(remote.read_blobs, limit=settings.limits.file_bytes)
+    mask_key = _MaskKey(directory, cluster, chosen.signing_key_file)
     agent = Agent(
         cluster=cluster,
         repo=remote,
@@ -56,7 +58,8 @@ def open_agent(settings: Settings, chosen: AgentSettings) -> Iterator[AgentLoop]
         directory=directory,
         clock=clock,
         encrypted=EncryptedSecrets(read, AgeDecryptor(settings.sops_age_key_file)),
-        mask_key=_MaskKey(directory, cluster, chosen.signing_key_file),
+        mask_key=mask_key,
+        identity=mask_key.identity,
         version=__version__,
         branches=Branches(deliveries=chosen.deliveries, members=chosen.members),
         person=_person(chosen),
@@ -105,19 +108,25 @@ class _MaskKey:
     directory: ClusterDirectory
     cluster: MemberCluster
     signing_key_file: Path | None
-    _known: bytes = b""
+    _uid: str = ""
     _own: bytes = b""
 
     def __call__(self) -> bytes:
-        if not self._known:
+        """The key."""
+        if not self._read_uid():
+            return self._of_this_process()
+        signing = self.signing_key_file.read_bytes() if self.signing_key_file is not None else b""
+        return hmac.new(signing or b"gitfleet", f"{self.cluster.name} {self._uid}".encode(), "sha256").digest()
+
+    def identity(self) -> str:
+        """A digest that no other cluster has, "" where its identity cannot be read."""
+        return hashlib.sha256(f"cluster {self._read_uid()}".encode()).hexdigest() if self._read_uid() else ""
+
+    def _read_uid(self) -> str:
+        if not self._uid:
             live = self.directory.reader(self.cluster).observe([_IDENTITY], probe=False).live.get(_IDENTITY)
-            if live is None or not live.uid:
-                return self._of_this_process()
-            signing = self.signing_key_file.read_bytes() if self.signing_key_file is not None else b""
-            self._known = hmac.new(
-                signing or b"gitfleet", f"{self.cluster.name}\0{live.uid}".encode(), "sha256"
-            ).digest()
-        return self._known
+            self._uid = live.uid if live is not None else ""
+        return self._uid
 
     def _of_this_process(self) -> bytes:
         if not self._own:

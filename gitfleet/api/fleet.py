@@ -60,8 +60,8 @@ class Branches:
             prefix = getattr(self, name)
             if prefix == getattr(usual, name):
                 continue
-            if not is_branch(f"{prefix}x"):
-                yield (name,), "does not begin any name that git takes for a branch; correct it"
+            if not prefix.endswith("/") or not is_branch(f"{prefix}x"):
+                yield (name,), "must be the beginning of a branch's name that ends in a slash, such as fleet/agents/"
             taken = (self.watch, self.state, self.approvals, self.members if name == "deliveries" else self.deliveries)
             for one in taken:
                 if one.startswith(prefix) or prefix.startswith(one):

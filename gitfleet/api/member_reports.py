@@ -59,13 +59,15 @@ class MemberReport:
     """One report: when it was made, what the API server said then, and what came of the `delivery` (a commit) that it
     answers.
 
-    `present` are the objects that are there, each with a file in `objects/`, `absent` those of which the server said
-    NotFound. Where the agent did not reach its API server, `error` says why and the objects are not known.
+    `identity` is a digest that no other cluster has. `present` are the objects that are there, each with a file in
+    `objects/`, `absent` those of which the server said NotFound. Where the agent did not reach its API server, `error`
+    says why and the objects are not known.
     """
 
     cluster: Annotated[str, At("metadata", "name")]
     at: Time
     version: str = ""
+    identity: str = ""
     delivery: str = ""
     reachable: bool = True
     healthy: bool = True

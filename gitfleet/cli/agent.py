@@ -13,12 +13,18 @@ from gitfleet.cli import options
 from gitfleet.cli.logs import log_format, logging_as
 from gitfleet.cli.messages import say
 from gitfleet.cli.signals import ending_gently
+from gitfleet.formats.git_names import is_branch
 from gitfleet.settings import AgentSettings, Settings
 
 log = logging.getLogger(__name__)
 
 
 def _agent_settings(signing_key: Path | None, **given: Any) -> AgentSettings:
+    for option in ("deliveries", "members"):
+        if not given[option].endswith("/") or not is_branch(f"{given[option]}{given['cluster']}"):
+            raise click.UsageError(
+                f"--{option} PREFIX begins a branch's name and ends in a slash, as in the FleetConfig"
+            )
     return AgentSettings(signing_key_file=signing_key, **given)
 
 
@@ -72,12 +78,17 @@ def agent(once: bool, chosen: AgentSettings, settings: Settings, log_format: str
     """
     from gitfleet.wiring_agent import open_agent
 
+    if settings.connections.kubeconfig is not None and chosen.context is None:
+        raise click.UsageError(
+            "--kubeconfig (or KUBECONFIG) goes with --context NAME, the cluster that this agent is of"
+        )
+
     secrets = filter(None, (settings.git_credentials.password,))
     with logging_as(log_format, secrets), open_agent(settings, chosen) as loop:
         if once:
             failed = loop.once().failed
             say(f"reported; {failed} operations failed" if failed else "reported")
-            return 0
+            return 1 if failed else 0
         with ending_gently(loop.wake.stop) as ending:
             log.info("gitfleet %s is the agent of %s; Ctrl-C or SIGTERM ends it", __version__, chosen.cluster)
             loop.until_stopped()

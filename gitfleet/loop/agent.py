@@ -18,7 +18,7 @@ from gitfleet.api import InvalidContent
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.deliveries import DELIVERY_FILE, ClusterDelivery, DeliveredOperation
 from gitfleet.api.fleet import Branches
-from gitfleet.api.member_reports import REPORT_FILE, ReportedOutcome
+from gitfleet.api.member_reports import REPORT_FILE, MemberReport, ReportedOutcome
 from gitfleet.api.objects import Manifest, Origin, key_of
 from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.formats.canonical_json import digest_of
@@ -94,7 +94,8 @@ class AgentPass(NamedTuple):
 @dataclass(slots=True, kw_only=True)
 class Agent:
     """Reconciles one cluster. `mask_key` is the key of digests of what Secrets hold; `person` signs the reports, and
-    `counts` says whether a commit is signed so."""
+    `counts` says whether a commit is signed so; `identity` is what no other cluster has, "" where that is not
+    known."""
 
     cluster: MemberCluster
     repo: RepoReader
@@ -107,6 +108,7 @@ class Agent:
     branches: Branches = Branches()
     person: Person | None = None
     counts: Callable[[str], bool] | None = None
+    identity: Callable[[], str] = lambda: ""
     checkpoint: Callable[[AgentStep], None] = lambda step: None
     _delivery: _Delivery | None = None
     _answers: dict[str, _Answer] = field(default_factory=dict)
@@ -128,8 +130,13 @@ class Agent:
         self._read_delivery(deliveries)
         self.checkpoint(AgentStep.FETCHED)
         wanted = self._delivery.content if self._delivery is not None else ClusterDelivery(cluster=self.cluster.name)
+        if self._delivery is None:
+            self._say(f"there is no branch {self.needed[0]} yet: the hub has delivered nothing to this cluster")
         client = self.directory.client(self.cluster)
         seen = client.observe(wanted.observe)
+        if not seen.reachable:
+            self._say(seen.error)
+        self._check_identity(own)
         self.checkpoint(AgentStep.OBSERVED)
         todo = [one for one in wanted.operations if self._is_due(one)]
         if todo and seen.reachable:
@@ -225,6 +232,7 @@ class Agent:
         now = self.clock.monotonic()
         outcomes = [answer.outcome for answer in self._answers.values()]
         report = report_of(seen, outcomes, at=self.clock.now(), delivery=self._answered, version=self.version)
+        report = replace(report, identity=self.identity())
         objects = object_files(seen.live.values(), self.mask_key())
         for answer in self._answers.values():
             objects |= answer.files
@@ -248,20 +256,37 @@ class Agent:
         self._last = (head, news, now)
         return True
 
-    def _is_same(self, head: str, news: object, period: int) -> bool:
-        """Whether somebody else's report at a head is fresh and says the same as this one would, and would count."""
+    def _check_identity(self, own: str | None) -> None:
+        """BadInput where the last report is of another cluster: this agent was given a wrong context, or name."""
+        if self._last is not None or own is None or not (mine := self.identity()):
+            return
+        found = self._counted(own)
+        if found is not None and found.identity not in ("", mine):
+            raise BadInput(
+                f"{self.needed[1]} was reported by another cluster than the one that this agent reaches",
+                hint="check --cluster and --context; where the cluster was set up again, remove that branch first",
+            )
+
+    def _counted(self, head: str) -> MemberReport | None:
+        """A report at a head that would count at the hub, None for anything else."""
         try:
             if self.counts is not None and not self.counts(head):
-                return False
+                return None
             entries = self.repo.list_tree(head)
             oid = entries[REPORT_FILE].oid if REPORT_FILE in entries else ""
             content = self.repo.read_blobs([oid], limit=LARGEST_REPORT).get(oid, b"") if oid else b""
-            report = read_report(self.cluster.name, content)
+            return read_report(self.cluster.name, content)
         except (InvalidContent, UnreadableCommit, BadInput):
+            return None
+
+    def _is_same(self, head: str, news: object, period: int) -> bool:
+        """Whether somebody else's report at a head is fresh and says the same as this one would, and would count."""
+        report = self._counted(head)
+        if report is None or abs((self.clock.now() - report.at).total_seconds()) >= period:
             return False
+        entries = self.repo.list_tree(head)
         objects = {path: entry.oid for path, entry in entries.items() if path != REPORT_FILE}
-        fresh = abs((self.clock.now() - report.at).total_seconds()) < period
-        return fresh and (news_of(report), objects) == news
+        return (news_of(report), objects) == news
 
     def _say(self, sentence: str) -> None:
         if sentence not in self._said:

@@ -46,7 +46,7 @@ class ByConnection:
             where = f"{cluster.origin}: " if cluster.origin else ""
             raise BadInput(
                 f"{where}MemberCluster/{cluster.name} has no connection",
-                hint="give spec.connection a context, a kubeconfig, inCluster or simulated (docs/clusters.md)",
+                hint="give spec.connection a context, a kubeconfig, inCluster, pull or simulated (docs/clusters.md)",
             )
         if connection.pull:
             if self.pull is None:

@@ -85,6 +85,7 @@ class PullClusters:
     _prefixes: set[str] = field(default_factory=set)
     """How branches for deliveries begin, and began before they were renamed, as far as that is known."""
     _pending: dict[str, int] = field(default_factory=dict)
+    _refused: dict[str, str] = field(default_factory=dict)
     _made: dict[str, tuple[str, _Source]] = field(default_factory=dict)
     """What a delivery was made of that stands there, with its commit."""
     _said: set[str] = field(default_factory=set)
@@ -110,7 +111,17 @@ class PullClusters:
     def waiting(self) -> tuple[str, ...]:
         """What agents have not carried out yet, in a sentence each."""
         found = [f"{name} ({counted(number, 'operation')})" for name, number in sorted(self._pending.items()) if number]
-        return (f"the agent has not answered on {named_briefly(found, 3)}",) if found else ()
+        waiting = [f"the agent has not answered on {named_briefly(found, 3)}"] if found else []
+        unseen = [name for name in self._clusters if name not in self._refused and self._is_unseen(name)]
+        if unseen:
+            waiting.append(f"the agent has not seen its last delivery on {named_briefly(sorted(unseen), 3)}")
+        return (*waiting, *(why for _, why in sorted(self._refused.items())))
+
+    def _is_unseen(self, name: str) -> bool:
+        """Whether an agent that reports does not answer what was delivered last, where that asks for anything."""
+        seen, there = self.reports.seen(name), self._there.get(name)
+        asks = there is not None and there.delivery is not None and bool(there.delivery.observe)
+        return asks and seen is not None and there is not None and seen.report.delivery != there.head
 
     def gather(
         self, heads: Mapping[str, str] | None, branches: Branches, clusters: Mapping[str, MemberCluster]
@@ -134,6 +145,7 @@ class PullClusters:
                 there[name] = before if before is not None and before.head == head else self._delivered(head)
         self._there = there
         self._pending = {name: number for name, number in self._pending.items() if name in pulled}
+        self._refused = {name: why for name, why in self._refused.items() if name in pulled}
 
     def report_of(self, cluster: MemberCluster) -> str | None:
         """The commit of a cluster's report; None while it does not count."""
@@ -194,11 +206,14 @@ class PullClusters:
             files = _files_of(source, decision.after.clusters[name])
             self._push(name, files, len(writes), decision.inputs.desired.commit)
             self._made[name] = (self._there[name].head, source)
+            self._refused.pop(name, None)
         except LostRace:
             self._due = True
         except GitfleetError as error:
             self._due = True
-            self._say(f"what {name} is to do cannot be pushed to {delivery_branch(self._branches, name)}: {error}")
+            branch = delivery_branch(self._branches, name)
+            self._refused[name] = f"what {name} is to do cannot be pushed to {branch}: {error}"
+            self._say(self._refused[name])
 
     def _withdraw(self, decision: Decision) -> None:
         """Remove deliveries for clusters that are reached otherwise by now, or that have left: an agent that still runs

@@ -90,7 +90,10 @@ class PullReports:
         """The report of a cluster, or why it does not count now."""
         found, branch = self._known.get(cluster.name), report_branch(branches, cluster.name)
         if found is None:
-            how = f"run `gitfleet agent --cluster {cluster.name}`"
+            usual = Branches()
+            named = "" if branches.members == usual.members else f" --members {branches.members}"
+            named += "" if branches.deliveries == usual.deliveries else f" --deliveries {branches.deliveries}"
+            how = f"run `gitfleet agent --cluster {cluster.name}{named}`"
             return Silence(f"no agent has reported on the branch {branch} yet: {how}")
         if found.seen is None:
             return Silence(f"the report on the branch {branch} {found.error}")

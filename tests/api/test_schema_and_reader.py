@@ -41,6 +41,7 @@ BEYOND: Final = (
     "does not go with ", "only goes with ", "only sorts preferred clusters", "is only for required terms",
     "has no effect with placementType PickAll", "cannot stand beside a name", "is not supported in overrides",
     "must be Approval before a stage", "needs exactly one", "is about the reports of an agent",
+    "must be the beginning of a branch",
     "must be empty with operator Exists",
     "must not be empty with operator Equal", "is required with ", "is required in each term", "needs at least one ",
     "takes no values", "In needs ", "NotIn needs ", "needs `available`", "needs `jsonPointers`",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -13,15 +14,18 @@ import pytest
 import yaml
 
 from gitfleet.api.conditions import find_condition
+from gitfleet.api.member_reports import ReportedOutcome
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
-from gitfleet.errors import LostRace
+from gitfleet.errors import BadInput, Forbidden, LostRace
 from gitfleet.formats.times import time_text
 from gitfleet.loop.agent import AgentStep
 from gitfleet.loop.agent_loop import AgentLoop
+from gitfleet.loop.pull_clusters import read_delivery
 from gitfleet.loop.runner import Wake
 from gitfleet.loop.steps import Step
 from gitfleet.ports.repos import BranchChange
+from gitfleet.pull import read_report, report_content
 from gitfleet.simulation.cluster import SimulatedCrash
 from tests.builders import (
     config_map,
@@ -563,3 +567,89 @@ def test_a_name_that_git_takes_in_no_branch_is_said_of_that_cluster() -> None:
     assert condition is not None
     assert "rename it" in condition.message
     assert images(world)["eu-1"] == "web:1"
+
+
+def test_an_agent_that_does_not_reach_its_api_server_says_so_and_does_nothing() -> None:
+    world = quick_world()
+    world.silence("shop-1")
+    world.advance(seconds=60)
+    start = len(world.happenings)
+    for _ in range(6):
+        world.turn()
+        world.advance(seconds=30)
+    assert health(world)[0] == "Unknown"
+    assert "does not reach the API server" in health(world)[1]
+    assert not [one for one in world.happenings[start:] if one.cluster == "shop-1"]
+
+
+def ordered_update() -> tuple[PullWorld, str]:
+    """A world whose pulled cluster is cut off with the order to update something; and the order's id."""
+    world = quick_world()
+    world.cut_off.add("shop-1")
+    world.commit(deployment("web", "web", "web:2"))
+    for _ in range(6):
+        world.reconcile()
+        world.advance(seconds=5)
+    (order,) = read_delivery(world.repo.files(DELIVER)["delivery.yaml"]).operations
+    return world, order.id
+
+
+@pytest.mark.parametrize("delivery", ["the one before", "of nobody", "present"])
+def test_only_an_answer_to_the_very_delivery_counts(delivery: str) -> None:
+    world, order = ordered_update()
+    head = world.repo.fetch()[DELIVER]
+
+    def answered(files: dict[str, bytes]) -> dict[str, bytes]:
+        report = read_report("shop-1", files["report.yaml"])
+        named = {"the one before": report.delivery, "of nobody": "0" * 40, "present": head}[delivery]
+        outcome = ReportedOutcome(id=order, ok=True, code="Applied")
+        return {**files, "report.yaml": report_content(replace(report, delivery=named, outcomes=(outcome,)))}
+
+    edited(answered)(world)
+    for _ in range(2):
+        world.reconcile()
+    left = [one.id for one in read_delivery(world.repo.files(DELIVER)["delivery.yaml"]).operations]
+    moved = world.repo.fetch()[DELIVER] != head
+    assert (moved, left) == ((True, [order]) if delivery == "present" else (False, [order]))
+
+
+def test_the_delivery_of_a_silent_cluster_asks_for_nothing() -> None:
+    world, _ = ordered_update()
+    world.advance(minutes=10)
+    for _ in range(6):
+        world.reconcile()
+        world.advance(seconds=30)
+    assert b"action:" not in world.repo.files(DELIVER)["delivery.yaml"]
+    assert b"observe:" in world.repo.files(DELIVER)["delivery.yaml"]
+
+
+def test_a_delivery_that_cannot_be_pushed_is_tried_again_and_said() -> None:
+    world = quick_world()
+    world.commit(deployment("web", "web", "web:2"))
+    refused = 0
+
+    def refuse(change: BranchChange) -> None:
+        nonlocal refused
+        if change.branch == DELIVER and refused < 3:
+            refused += 1
+            raise Forbidden("you may not push")
+
+    world.repo.before_commit = refuse
+    said: list[str] = []
+    for _ in range(12):
+        world.turn()
+        said += world.driver.pull.waiting if world.driver.pull is not None else ()
+        world.advance(seconds=5)
+    assert (refused, world.image("shop-1")) == (3, "web:2")
+    assert any("cannot be pushed to gitfleet/deliver/shop-1: you may not push" in sentence for sentence in said)
+
+
+def test_an_agent_of_another_cluster_stops_before_it_does_anything() -> None:
+    world = quick_world()
+    world.agents["shop-1"].identity = lambda: "one"
+    world.advance(seconds=61)
+    world.turns()
+    other = world.start_agent("shop-1")
+    other.identity = lambda: "other"
+    with pytest.raises(BadInput, match="was reported by another cluster"):
+        other.reconcile()
