@@ -94,9 +94,13 @@ class Notifications:
                 self._thread(one).submit(occasion, wanted)
 
     def finish(self, seconds: float) -> None:
-        """Wait until all is delivered, but no longer than so many seconds; says what is not."""
+        """Wait until all is delivered, but no longer than so many seconds in all; says what is not. All are told to
+        hurry before one is waited for: a destination that hangs costs no other one its last message."""
+        end = self.clock.monotonic() + seconds
+        for thread in self._threads.values():
+            thread.finish(0.0)
         for (name, _), thread in self._threads.items():
-            if not thread.finish(seconds):
+            if not thread.finish(max(0.0, end - self.clock.monotonic())):
                 log.warning("notification %s: the process ends before all is delivered", name)
 
     def _collect(self, found: Occurrence) -> None:
