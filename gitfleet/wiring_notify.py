@@ -32,10 +32,8 @@ def notified(
     workspace: Workspace, settings: Settings, files: Mapping[str, Path], secrets: Iterable[str], *, events: bool
 ) -> Iterator[Notifications]:
     """While this lasts, the destinations of the configuration are told what the loop of the workspace does, if `files`
-    says where they are; and, with `events`, so is the cluster of the pod that this runs in, if any. BadInput for a
-    file that cannot be read."""
-    for file in files.values():
-        _content_of(file)  # what cannot be used ends the process at its start
+    says where they are; and, with `events`, so is the cluster of the pod that this runs in, if any. A file that
+    cannot be used is a warning in the log, and read again at each use."""
     known: dict[str, NotifierFactory] = {**notify.BUILT_IN, **loaded_from("gitfleet.notifiers")} if files else {}
     made: dict[tuple[str, str], tuple[bytes, Notifier]] = {}
     of_pod = _pod_events(settings, workspace) if events else None
@@ -74,21 +72,24 @@ def _connected(
     factory = known.get(type_)
     if factory is None:
         raise MissingPart(f"no notifier {type_} is installed; there are {', '.join(sorted(known))}")
-    content = _content_of(files[name])
+    content = _content_of(name, files[name])
     if (name, type_) not in made or made[name, type_][0] != content:
-        found = attempt(Subject("notifier", type_), factory, NotifierAccess(name=name, content=content))
+        found = attempt(
+            Subject("notifier", type_), factory, NotifierAccess(name=name, content=content, file=str(files[name]))
+        )
         if isinstance(found, Failure):
             raise found.cause if isinstance(found.cause, GitfleetError) else BadInput(found.sentence)
         made[name, type_] = (content, found)
     return made[name, type_][1]
 
 
-def _content_of(file: Path) -> bytes:
+def _content_of(name: str, file: Path) -> bytes:
+    given = f"the file {file} of --notify {name}"
     try:
         with file.open("rb") as opened:
             content = opened.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise BadInput(f"{file} cannot be read: {error.strerror}") from error
+        raise BadInput(f"{given} cannot be read: {error.strerror}") from error
     if len(content) > _MOST_BYTES:
-        raise BadInput(f"{file} is larger than {_MOST_BYTES // 1024} KiB, which no file of a destination is")
+        raise BadInput(f"{given} is larger than {_MOST_BYTES // 1024} KiB, which no file of a destination is")
     return content

@@ -18,6 +18,7 @@ from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.notifications import Notification, NotificationEvent
 from gitfleet.errors import GitfleetError
 from gitfleet.formats.masking import without_secrets
+from gitfleet.formats.near_names import did_you_mean
 from gitfleet.loop.deliveries import Delivery, DeliveryThread
 from gitfleet.loop.driver import Listener
 from gitfleet.loop.pulse import Pass
@@ -60,7 +61,7 @@ class Notifications:
     _failed: int = 0
     _told_failing: bool = False
     _last: tuple[str, str, FleetState] = ("", "", FleetState())
-    _checked: tuple[Notification, ...] = ()
+    _checked: tuple[Notification, ...] | None = None
     _threads: dict[tuple[str, str], DeliveryThread] = field(default_factory=dict)
 
     def listening(self, then: Listener) -> Listener:
@@ -81,7 +82,7 @@ class Notifications:
     def on_pass(self, over: Pass) -> None:
         """A reconcile has ended: hand over what happened since the one before."""
         self._note_result(over.result)
-        self._check()
+        self._check(read=not isinstance(over.result, Failure))
         found, self._collected = self._collected, []
         if not found:
             return
@@ -122,11 +123,16 @@ class Notifications:
             self._collect(Occurrence(NotificationEvent.RECONCILE_RECOVERED, said))
         self._failed, self._told_failing = 0, False
 
-    def _check(self) -> None:
-        """Say at once what could not be told later."""
+    def _check(self, *, read: bool) -> None:
+        """Say at once what could not be told later. Unless it was `read`, a configuration without destinations may be
+        the one that stands in for it."""
         configured = self.config().notifications
-        if configured == self._checked:
+        if configured == self._checked or not (read or configured):
             return
+        names = [one.name for one in (*configured, *self.standing)]
+        for name in sorted(self.given.difference(names)):
+            meant = did_you_mean(name, names, "add one, or leave --notify out")
+            log.warning("--notify %s: spec.notifications has no destination of that name; %s", name, meant)
         self._checked = configured
         for one in configured:
             if one.name not in self.given:

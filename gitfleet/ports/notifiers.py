@@ -28,10 +28,12 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotifierAccess:
-    """A destination: its name in the configuration, and the content of the file that the process was given for it."""
+    """A destination: its name in the configuration, the content of the file that the process was given for it, and the
+    path of that file, for messages ("" where there is none)."""
 
     name: str
     content: bytes = field(repr=False)
+    file: str = ""
 
 
 class Notifier(Protocol):

@@ -107,7 +107,7 @@ def test_slack_shows_a_text_as_it_is(receiver: Receiver) -> None:
 
 def test_the_generic_webhook_is_signed(receiver: Receiver) -> None:
     secret, what = "s" * 32, message("an error")
-    send("webhook", at(receiver, secret=secret), what)
+    send("webhook", at(receiver, secret=f"{secret}\n"), what)
     send("webhook", at(receiver, secret=secret), what)
     (headers, body), again = receiver.got
     signature = hmac.new(secret.encode(), body, "sha256").hexdigest()
@@ -189,7 +189,8 @@ MAIL = {"host": "127.0.0.1", "from": "fleet@example.com", "to": ["ops@example.co
         ("slack", {"url": "https://[::ffff:169.254.169.254]/"}, "url is a link-local address"),
         ("slack", {"url": "https://[fe80::1]/"}, "url is a link-local address"),
         ("slack", {"url": "https://x.example", "urk": CANARY}, "urk is not a known field; did you mean url?"),
-        ("webhook", {"url": "https://x.example", "secret": "short"}, "secret must"),
+        ("webhook", {"url": "https://x.example", "secret": "short"}, "secret must have at least 16 characters"),
+        ("webhook", {"url": "https://x.example", "secret": "f" * 15 + "\n"}, "secret must have at least 16 characters"),
         ("webhook", {"url": "https://x.example", "secret": CANARY, "ca": CANARY}, "ca must be certificates in PEM"),
         ("email", {**MAIL, "to": []}, "to "),
         ("email", {**MAIL, "to": ["ops@example.com\nBcc: all@example.com"]}, "to[0] must be an address"),
@@ -204,6 +205,12 @@ def test_a_file_that_cannot_be_used(type_: str, settings: dict[str, Any], said: 
         send(type_, settings)
     assert str(raised.value).startswith(f"the file of destination ops cannot be used: {said}")
     assert CANARY not in str(raised.value)
+
+
+def test_the_path_of_a_file_that_cannot_be_used() -> None:
+    access = NotifierAccess(name="ops", content=b"{}", file="/etc/notify/ops")
+    with pytest.raises(BadInput, match=r"^the file /etc/notify/ops of destination ops cannot be used: url is required"):
+        BUILT_IN["slack"](access)
 
 
 @pytest.mark.parametrize("content", [b"", b"url: [", b"a: 1\n---\nb: 2\n", b"\xff", f"- {CANARY}".encode()])

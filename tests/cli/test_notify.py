@@ -95,6 +95,27 @@ def test_wrong_options(gitfleet: Shell, moving: Path, words: tuple[str, ...], sa
     assert ended.code == 64 and said in ended.err
 
 
-def test_a_file_that_is_not_there_ends_the_process_at_its_start(gitfleet: Shell, moving: Path, tmp_path: Path) -> None:
-    ended = gitfleet("run", moving, "--notify", f"ops={tmp_path / 'none'}")
-    assert ended.code == 1 and "none cannot be read: No such file or directory" in ended.err
+def test_a_file_that_is_not_there_is_a_warning_until_it_is_there(
+    moving: Path, tmp_path: Path, receiver: Receiver
+) -> None:
+    notifying(moving)
+    file, log = tmp_path / "ops", tmp_path / "log"
+    running = begin(moving, log, "--notify", f"ops={file}", "--notify", f"nowhere={tmp_path}", "--notify", "opps=x")
+    try:
+        running.until("/metrics", 'gitfleet_notifications_total{outcome="failed",type="webhook"}')
+        running.until("/readyz", "ok")
+        file.write_text(json_text(at(receiver, secret=SECRET)))
+        until(receiver, '"rolloutComplete"')
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(15) == 0
+    finally:
+        running.process.kill()
+        running.process.wait()
+    said = log.read_text()
+    for sentence in (
+        f"notification ops: the file {file} of --notify ops cannot be read: No such file or directory",
+        f"notification nowhere: the file {tmp_path} of --notify nowhere cannot be read: Is a directory",
+        "--notify opps: spec.notifications has no destination of that name; did you mean ops?",
+    ):
+        assert sentence in said
+    assert said.count("--notify opps") == 1 and "Traceback" not in said

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.errors import MessageError
 from email.headerregistry import Address
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from annotated_types import Interval, MinLen
 
 from gitfleet import api
 from gitfleet.adapters.notify.addresses import is_refused
-from gitfleet.api.annotations import At, Break, Check, OneOf
+from gitfleet.api.annotations import Accept, At, Break, Check, OneOf
 from gitfleet.errors import BadInput
 from gitfleet.formats.yaml_reader import parse_documents
 from gitfleet.ports.notifiers import NotifierAccess
@@ -53,6 +53,17 @@ def _authority_fault(text: str) -> str | None:
     return None
 
 
+def _secret_fault(text: str) -> str | None:
+    least = f"must have at least {_SHORTEST_SECRET} characters; openssl rand -hex 32 makes a good one"
+    return None if len(text) >= _SHORTEST_SECRET else least
+
+
+def _stripped(value: Any) -> Any:
+    return value.rstrip() if isinstance(value, str) else value
+
+
+_Secret = Annotated[str, Accept(_stripped, lambda schema: schema), Check(_secret_fault)]
+"""Without the newline that `secret: |` and most editors leave, as in the files of --webhook."""
 _Url = Annotated[str, Check(_url_fault)]
 _Mailbox = Annotated[str, Check(_address_fault)]
 _Authority = Annotated[str, Check(_authority_fault)]
@@ -85,7 +96,7 @@ class WebhookFile:
     """
 
     url: _Url = field(repr=False)
-    secret: Annotated[str, MinLen(_SHORTEST_SECRET)] = field(repr=False)
+    secret: _Secret = field(repr=False)
     ca: _Authority | None = None
     allow_http: bool = False
 
@@ -128,7 +139,7 @@ class MailFile:
 
 def settings_in(access: NotifierAccess, cls: type[T]) -> T:
     """What the file of a destination says; BadInput for whatever is wrong with it."""
-    where = f"the file of destination {access.name}"
+    where = f"the file {access.file} of destination {access.name}".replace("  ", " ")
     parsed = parse_documents(access.content, max_bytes=MOST_BYTES)
     if parsed.faults or len(parsed.documents) != 1:
         why = f"line {parsed.faults[0][0]} {parsed.faults[0][1]}" if parsed.faults else "it must hold one mapping"
@@ -136,5 +147,5 @@ def settings_in(access: NotifierAccess, cls: type[T]) -> T:
     found, breaks = api.read(cls, parsed.documents[0].value)
     if found is None:
         place, sentence = breaks[0]
-        raise BadInput(f"{where} cannot be used: {api.dotted(place)} {sentence}".replace("  ", " "))
+        raise BadInput(f"{where} cannot be used: {' '.join(filter(None, (api.dotted(place), sentence)))}")
     return found
