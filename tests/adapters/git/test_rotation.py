@@ -296,3 +296,55 @@ def test_ssh_trusts_no_host_that_is_not_known(tmp_path: Path) -> None:
         assert {"stricthostkeychecking true", "stricthostkeychecking yes"} & {*lines}
     own = {f"identityfile {tmp_path}/a key", "identitiesonly yes", f"globalknownhostsfile {os.devnull}"}
     assert own <= {*lines} and f"userknownhostsfile {tmp_path}/known hosts" in lines
+
+
+def test_a_server_that_repeats_the_token_of_a_file_is_masked(git_http: GitHttpServer, tmp_path: Path) -> None:
+    path = git_http.create("hub")
+    git_http.credentials = ("bot", OLD)
+    hook = path / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\necho 'we know {OLD}'\nexit 1\n")
+    hook.chmod(0o755)
+    file = tmp_path / "token"
+    file.write_text(OLD)
+    credentials = GitCredentials(username="bot", password_file=file)
+    remote = GitRemote(git_http.url("hub"), tmp_path / "mirror", credentials=credentials)
+    with pytest.raises(Forbidden) as refused:
+        remote.commit(change(STATE, None, {"f": b"1"}))
+    said = f"{refused.value} {refused.value.hint}"
+    assert "we know" in said
+    assert OLD not in said
+
+
+def test_credentials_follow_no_redirect_to_another_server(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    class Elsewhere(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(str(self.headers.get("Authorization")))
+            self.send_error(404)
+
+        def log_message(self, *_: object) -> None: ...
+
+    other = ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere)
+
+    class Redirects(Elsewhere):
+        def do_GET(self) -> None:
+            self.send_response(302)
+            self.send_header("Location", f"http://127.0.0.1:{other.server_port}{self.path}")
+            self.end_headers()
+
+    first = ThreadingHTTPServer(("127.0.0.1", 0), Redirects)
+    for server in (other, first):
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    try:
+        credentials = GitCredentials(username="bot", password=OLD)
+        url = f"http://127.0.0.1:{first.server_port}/hub.git"
+        remote = GitRemote(url, tmp_path / "mirror", credentials=credentials)
+        with pytest.raises((BadInput, Forbidden, RemoteUnreachable)):
+            remote.fetch()
+    finally:
+        for server in (other, first):
+            server.shutdown()
+            server.server_close()
+    assert asked == []
