@@ -29,6 +29,9 @@ from gitfleet.formats.cel import Expression, read_expression
 from gitfleet.formats.git_names import is_branch
 
 GITFLEET_GROUP: Final = "gitfleet.dev"
+FEWEST_COMMITS: Final = 100
+"""So many commits the state branch may have whatever the configuration says: what is damaged is searched for in the 50
+before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,10 +294,12 @@ class FleetConfig:
                 yield ("spec", "healthChecks", index, "kind"), "is already in the list; keep one health check of a kind"
 
     def warnings(self) -> Iterator[Break]:
-        """Settings that somebody may rely on and that have no effect yet: such a setting must say so."""
+        """Settings that somebody may rely on and that have another effect, or none yet: such a setting must say so."""
         usual = FleetConfig()
         places = {item.attribute: item.path for item in layout_of(FleetConfig).fields}
         changed = [name for name in places if getattr(self, name) != getattr(usual, name)]
         if "delivery_mode" in changed:
             sentence = "has no effect in this version of gitfleet, which pushes; do not rely on it"
             yield places["delivery_mode"], sentence
+        if self.state_history_max_commits < FEWEST_COMMITS:
+            yield places["state_history_max_commits"], f"counts as {FEWEST_COMMITS}, the fewest; write that or more"

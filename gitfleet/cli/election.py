@@ -14,10 +14,13 @@ _NAME: Final = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _PLACE: Final = re.compile(rf"(?P<namespace>{_NAME})/(?P<name>{_NAME}(\.{_NAME})*)")
 
 
-def election_settings(leader_election: str, lease_duration: int) -> ElectionSettings | None:
-    """How to elect a leader, None for not at all; UsageError for what is no namespace and name."""
-    terms = LeaseTerms.of(lease_duration)
+def election_settings(leader_election: str, lease_duration: int | None) -> ElectionSettings | None:
+    """How to elect a leader, None for not at all; UsageError for what is no namespace and name,
+    and for a duration of no lease."""
+    terms = LeaseTerms() if lease_duration is None else LeaseTerms.of(lease_duration)
     if leader_election == "never":
+        if lease_duration is not None:
+            raise click.UsageError("--lease-duration goes with a Lease, and --leader-election never has none")
         return None
     if leader_election == "auto":
         return ElectionSettings(terms=terms)
@@ -37,7 +40,6 @@ leader_election = combined(
     click.option(
         "--lease-duration",
         type=click.IntRange(3, 3600),
-        default=15,
         metavar="SECONDS",
         help="After how long another one takes the place of a leader that is gone (default: 15).",
     ),

@@ -141,7 +141,8 @@ def _continuous(settings: Settings, watched: Watched, output: str) -> int:
             if log_format == "plain" or output != "text":
                 shown.append(stack.enter_context(progress_for(output, live=True)).on_event)
             listen = stack.enter_context(listened(workspace, settings, watched, secrets, partial(_show, shown)))
-            log.info("gitfleet %s is reconciling; Ctrl-C or SIGTERM ends it", __version__)
+            does = "is reconciling" if workspace.wake.leads() else "starts and reconciles once it leads"
+            log.info("gitfleet %s %s; Ctrl-C or SIGTERM ends it", __version__, does)
             workspace.runner(listen).until_stopped()
         if ending.number:
             log.info("interrupted")

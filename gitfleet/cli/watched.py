@@ -46,7 +46,7 @@ def watched_from(
     notify: tuple[str, ...],
     kubernetes_events: str,
     leader_election: str,
-    lease_duration: int,
+    lease_duration: int | None,
     executor: str | None,
 ) -> Watched:
     """The options; UsageError for what is no NAME=FILE, names a destination twice, or is no Lease."""

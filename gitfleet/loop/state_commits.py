@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
 
 from gitfleet import status, views
+from gitfleet.api.fleet import FEWEST_COMMITS
 from gitfleet.loop.state_heads import PHASE_TRAILER, PLAIN, folders_of
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.events import Event
@@ -16,10 +16,6 @@ from gitfleet.model.state import FleetState, UnusableHead
 from gitfleet.ports.repos import BranchChange, TreeEntry
 from gitfleet.reconcile import quarantines, renamed
 from gitfleet.state import README_FILE, StateChange, compose_state
-
-FEWEST_COMMITS: Final = 100
-"""So many commits the state branch may have whatever the configuration says: what is damaged is searched for in the 50
-before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

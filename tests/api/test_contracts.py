@@ -42,11 +42,16 @@ def test_the_member_cluster_is_read() -> None:
 
 def test_what_does_not_act_yet_says_so() -> None:
     config = replace(FleetConfig(), mass_delete=MassDelete(min_objects=7), approvals=ApprovalPolicy(required=2))
-    config = replace(config, state_history_max_commits=7)
+    config = replace(config, state_history_max_commits=100)
     assert list(config.warnings()) == []
 
-    config = replace(config, executor="somebody's")
-    assert [".".join(map(str, place)) for place, _ in config.warnings()] == ["spec.delivery.executor"]
+    few = replace(config, state_history_max_commits=99)
+    assert list(few.warnings()) == [
+        (("spec", "stateHistory", "maxCommits"), "counts as 100, the fewest; write that or more")
+    ]
+
+    config = replace(config, delivery_mode="pull")
+    assert [".".join(map(str, place)) for place, _ in config.warnings()] == ["spec.delivery.mode"]
 
 
 def test_a_budget_of_zero_that_stands_in_the_state_is_read() -> None:

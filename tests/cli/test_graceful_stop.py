@@ -220,7 +220,8 @@ def test_an_agent_of_which_a_part_does_not_answer(
 
 def test_a_lease_that_nobody_gives(fleet: Path, silent: Silent, tmp_path: Path) -> None:
     config = kubeconfig(tmp_path / "kubeconfig", f"https://{silent.address}", {"token": "t"})
-    ended_by_sigterm([fleet, "--kubeconfig", config, "--leader-election", "ns/lease"], silent.asked.is_set)
+    said = ended_by_sigterm([fleet, "--kubeconfig", config, "--leader-election", "ns/lease"], silent.asked.is_set)
+    assert "starts and reconciles once it leads" in said and "is reconciling" not in said
 
 
 def test_git_that_hangs_with_children_of_its_own(fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,6 +31,10 @@ from tests.cli.conftest import Shell, git, make_repo
             "error: --leader-election Web/x is none of auto, never and NAMESPACE/NAME",
         ),
         (
+            ("run", "--leader-election", "never", "--lease-duration", "15"),
+            "error: --lease-duration goes with a Lease, and --leader-election never has none",
+        ),
+        (
             ("run", "--once", "--leader-election", "ns/name"),
             "error: --listen, --notify, --leader-election, --executor and --log-format go with a continuous run",
         ),

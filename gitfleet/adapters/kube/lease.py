@@ -10,6 +10,7 @@ from typing import Any, Final
 from gitfleet.adapters.kube.kubeconfigs import Rules, read_kubeconfig
 from gitfleet.adapters.kube.logins import Endpoint, LoginSource
 from gitfleet.adapters.kube.own_cluster import own_cluster, pod_namespace
+from gitfleet.adapters.kube.refusals import refusal_of
 from gitfleet.adapters.kube.wire import Timeouts, Wire
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import ClusterUnreachable, Forbidden, MissingPart
@@ -18,6 +19,7 @@ from gitfleet.ports.leases import LeaseRecord
 from gitfleet.ports.transport import Response
 from gitfleet.settings import ConnectionRules
 
+_LONGEST_QUOTE: Final = 400
 _MICRO: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
 _ONCE: Final = Timeouts(connect_seconds=2.0, read_seconds=3.0, response_seconds=4.0, tries=1)
 """The election tries again by itself, and a request must end well within its deadline."""
@@ -70,8 +72,10 @@ class KubeLease:
 
     def _record(self, response: Response, verb: str) -> LeaseRecord:
         if response.status in (401, 403):
-            hint = "it needs get, create and update of leases in coordination.k8s.io (docs/scaling.md)"
-            raise Forbidden(f"gitfleet may not {verb} {self}", hint=hint)
+            # The log of the election has no hints: the sentence itself says what to do.
+            refused = refusal_of(response, f"gitfleet may not {verb} {self}").message[:_LONGEST_QUOTE].rstrip(".")
+            needs = "it needs the verbs get, create and update of leases in coordination.k8s.io (docs/scaling.md)"
+            raise Forbidden(f"{refused}; {needs}")
         if not response.ok:
             raise ClusterUnreachable(f"{self} gave status {response.status}")
         body = response.json()
@@ -108,7 +112,7 @@ def open_lease(allowed: ConnectionRules, place: tuple[str, str], clock: Clock) -
 
 def _access(allowed: ConnectionRules, what: str, clock: Clock) -> tuple[Endpoint, LoginSource]:
     if pod_namespace(allowed.service_account) is not None or allowed.kubeconfig is None:
-        return own_cluster(allowed.service_account, what)
+        return own_cluster(allowed.service_account, what, "give --kubeconfig FILE")
     path = Path(str(allowed.kubeconfig).split(os.pathsep)[0])
     rules = Rules(
         allowed_exec=allowed.allowed_exec, exec_environment=allowed.exec_environment, insecure=allowed.allow_insecure

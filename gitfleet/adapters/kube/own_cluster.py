@@ -17,12 +17,14 @@ def pod_namespace(service_account: Path) -> str | None:
         return None
 
 
-def own_cluster(service_account: Path, what: str) -> tuple[Endpoint, LoginSource]:
+def own_cluster(
+    service_account: Path, what: str, otherwise: str = "give another connection"
+) -> tuple[Endpoint, LoginSource]:
     """Where its API server is and how to log in there; MissingPart, which says that `what` is there, where there is
-    none."""
+    none, and what else may be done: `otherwise`."""
     host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT")
     if not host or not port:
-        hint = "run gitfleet as a pod there, or give another connection"
+        hint = f"run gitfleet as a pod there, or {otherwise}"
         raise MissingPart(f"{what} is in the cluster that gitfleet runs in, and it runs in none", hint=hint)
     try:
         authority = (service_account / "ca.crt").read_text(encoding="ascii")
