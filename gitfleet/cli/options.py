@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypedDict, TypeVar, Unpack, cast
 
 import click
 
-from gitfleet.cli.git_environment import git_credentials, git_seconds
+from gitfleet.cli.git_environment import git_credentials, git_seconds, warn_of_unknown_variables
 from gitfleet.cli.messages import say
 from gitfleet.errors import MissingPart
 from gitfleet.settings import ConnectionRules, ForgeSettings, HttpSettings, Settings, WhatIfOptions
@@ -315,6 +315,7 @@ class ProcessOptions(ForgeOptions, total=False):
 def settings_for(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
     """The settings of one process from its options and environment."""
     cache_dir = cache_dir_for(repo, given.get("cache_dir"))
+    warn_of_unknown_variables()
     # One cache may be chosen for several fleets, whose clusters of the same name are not the same.
     simulated = cache_dir / "simulated" / (_folder_name(repo) if given.get("cache_dir") else "")
     return Settings(

@@ -60,6 +60,17 @@ def test_what_does_not_go_together_is_one_sentence(
     assert ended.code == 1 and words in ended.err and SECRET not in ended.err and "Traceback" not in ended.err
 
 
+def test_a_variable_that_is_misspelt_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch, gitfleet: Shell, fleet: Path
+) -> None:
+    monkeypatch.setenv("GITFLEET_GIT_PASWORD", SECRET)
+    monkeypatch.setenv("GITFLEET_GIT_TIMEOUT", "60")
+    ended = gitfleet("validate", fleet)
+    sentence = "warning: the variable GITFLEET_GIT_PASWORD counts for nothing; did you mean GITFLEET_GIT_PASSWORD?"
+    assert ended.code == 0 and ended.err.count(sentence) == 1 and ended.err.count("counts for nothing") == 1
+    assert SECRET not in ended.err
+
+
 def test_the_time_for_one_fetch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert git_seconds() == 120.0
     monkeypatch.setenv("GITFLEET_GIT_TIMEOUT", "900")

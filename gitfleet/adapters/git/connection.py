@@ -90,6 +90,7 @@ class Connection:
             seconds=settings.bounds.network_seconds,
             use_git_config=settings.use_git_config,
         )
+        self.token = "the address" if not own and inside and inside.password else self._talks.token
         self._git = self._talks.runner(self.mirror.git_dir)
         self._seen: tuple[int, int] | None = None
         self._heads: Mapping[str, str] | None = None
@@ -114,7 +115,7 @@ class Connection:
         if not result.ok and self._repair(result):
             result = self._list_heads()
         if not result.ok:
-            raise error_of(result, self.shown, self.mask, doing="Reading the branches of")
+            raise error_of(result, self.shown, self.mask, doing="Reading the branches of", token=self.token)
         self._seen = self.mirror.identity()
         self._heads = heads_of(result.output, separator=b"\t", prefix=HEADS)
         return self._heads
@@ -313,7 +314,7 @@ class Connection:
             return UnreadableCommit(message, reason=f"it brings more than {limit}", lasting=True, hint=hint)
         if is_out_of_room(result):
             self._remove_leftovers()
-        return error_of(result, self.shown, self.mask, doing="Fetching")
+        return error_of(result, self.shown, self.mask, doing="Fetching", token=self.token)
 
     def _with_commit(self, error: UnreadableCommit, result: GitResult, name: str) -> UnreadableCommit:
         """The error of a branch with the commit that brought what was refused."""

@@ -28,6 +28,11 @@ _REFUSED = re.compile(
     r"Permission to \S+ denied|not allowed to push|Host key verification failed|Access denied|"
     r"(?:code|error:?|response) 407",
 )
+_NO_LOGIN = re.compile(
+    r"Authentication failed|could not read (?:Username|Password)|terminal prompts disabled|returned error: 401|"
+    r"HTTP (?:Basic|401)|Invalid username or (?:password|token)"
+)
+"""It is the token that is refused, not what its owner may do. git then asks a person, whom there is not, for a name."""
 _NOT_FOUND = re.compile(
     r"returned error: 404|[Rr]epository '?[^']*'? not found|does not appear to be a git repository|"
     r"Repository not found|not a git repository|project you were looking for could not be found|no such repository"
@@ -57,8 +62,11 @@ _NEXT_TIME = "The next reconcile tries again."
 _NO_ROOM_HINT = "Make room, or name another folder with --cache-dir; the next reconcile goes on by itself."
 
 
-def error_of(result: GitResult, shown: str, mask: Callable[[str], str], *, doing: str) -> GitfleetError:
-    """The error that a failed talk with the remote means; unknown words count as a passing fault."""
+def error_of(
+    result: GitResult, shown: str, mask: Callable[[str], str], *, doing: str, token: str = ""
+) -> GitfleetError:
+    """The error that a failed talk with the remote means; unknown words count as a passing fault. `token` says whose
+    token was given, if one was."""
     text = mask(result.errors)
     reported = quote_of(text)
     if result.timed_out:
@@ -87,13 +95,23 @@ def error_of(result: GitResult, shown: str, mask: Callable[[str], str], *, doing
         hint = "Check the address; hosts also say so when the credentials may not see the repository."
         return NoRepository(f"{doing} {shown} found no git repository there: {reported}", hint=hint)
     if _REFUSED.search(text):
-        return Forbidden(f"{doing} {shown} was refused: {reported}", hint="Check the credentials and what they may do.")
+        return _refusal(text, f"{doing} {shown} was refused: ", token)
     if _MOVED.search(text):
         return BadInput(f"{doing} {shown} was sent elsewhere: {reported}", hint="Write the repository's new address.")
     if _CERTIFICATE.search(text):
         hint = "If the host is signed by your own authority, give its certificate (GITFLEET_GIT_CA_FILE)."
         return RemoteUnreachable(f"{doing} {shown} found no trusted certificate: {reported}", hint=hint)
     return RemoteUnreachable(f"{doing} {shown} did not work: {reported}", hint=_NEXT_TIME)
+
+
+def _refusal(text: str, begins: str, token: str) -> Forbidden:
+    if not token or not _NO_LOGIN.search(text):
+        return Forbidden(f"{begins}{quote_of(text)}", hint="Check the credentials and what they may do.")
+    said = "\n".join(line for line in text.splitlines() if line.startswith("remote:"))
+    hint = "It may be wrong, have ended, or belong to another host; replace it."
+    return Forbidden(
+        f"{begins}the remote refused the token of {token}{f': {quote_of(said)}' if said else '.'}", hint=hint
+    )
 
 
 def is_refused(result: GitResult) -> bool:

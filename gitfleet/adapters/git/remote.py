@@ -116,7 +116,9 @@ class GitRemote(GitHistory):
         names.check_branch(branch)
         with self._connection.mirror.hold() as hold:
             result = self._connection.push("", branch=branch, expected=names.check_object_id(expected), hold=hold)
-            error = classify_push(result, branch=branch, shown=self.shown, mask=self._connection.mask)
+            error = classify_push(
+                result, branch=branch, shown=self.shown, mask=self._connection.mask, token=self._connection.token
+            )
             if error is not None:
                 raise error
             self._connection.local("update-ref", "-d", branch_ref(branch), hold=hold)
@@ -178,7 +180,9 @@ class GitRemote(GitHistory):
             if first and not result.ok and self._connection.repaired_push(result):
                 first = False
                 continue
-            error = classify_push(result, branch=change.branch, shown=self.shown, mask=self._connection.mask)
+            error = classify_push(
+                result, branch=change.branch, shown=self.shown, mask=self._connection.mask, token=self._connection.token
+            )
             if error is not None:
                 raise error
             self._shortening.note(commit, base, change.keep_commits, change.expected)
