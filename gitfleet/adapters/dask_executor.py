@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any, ParamSpec, TypeVar
 
+from gitfleet import extra
 from gitfleet.errors import MissingPart, RetryLater
 from gitfleet.ports.executors import ExecutorAccess
 
@@ -26,7 +27,7 @@ class DaskExecutor(Executor):
         try:
             from distributed import Client
         except ImportError as error:
-            raise MissingPart("the executor dask needs Dask", hint="install gitfleet-hub[dask]") from error
+            raise MissingPart("the executor dask needs Dask", hint=f"install it with: {extra('dask')}") from error
         for noisy in ("distributed.client", "distributed.core", "distributed.comm.tcp"):
             logging.getLogger(noisy).setLevel(logging.CRITICAL)  # what fails is said once, by whoever submits
         try:

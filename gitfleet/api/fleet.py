@@ -232,7 +232,7 @@ class FleetConfig:
 
     interval: how often the repository is looked at
     branches: names of the branches
-    delivery.mode: push, pull or render; only push has an effect
+    delivery.mode: push, pull or render; no effect, since each cluster says how it is reached
     delivery.concurrency: how many clusters are asked at a time
     delivery.executor: what asks clusters: threads of the process, or what `run --executor` names, such as dask
     rendered.enabled: whether what each cluster is to have now is written to a branch
@@ -299,7 +299,7 @@ class FleetConfig:
         places = {item.attribute: item.path for item in layout_of(FleetConfig).fields}
         changed = [name for name in places if getattr(self, name) != getattr(usual, name)]
         if "delivery_mode" in changed:
-            sentence = "has no effect in this version of gitfleet, which pushes; do not rely on it"
+            sentence = "has no effect; say of each cluster how it is reached (connection: {pull: true} for an agent)"
             yield places["delivery_mode"], sentence
         if self.state_history_max_commits < FEWEST_COMMITS:
             yield places["state_history_max_commits"], f"counts as {FEWEST_COMMITS}, the fewest; write that or more"

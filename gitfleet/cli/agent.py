@@ -14,6 +14,7 @@ from gitfleet.cli.logs import log_format, logging_as
 from gitfleet.cli.messages import say
 from gitfleet.cli.signals import ending_gently
 from gitfleet.formats.git_names import is_branch
+from gitfleet.formats.sentences import counted
 from gitfleet.settings import AgentSettings, Settings
 
 log = logging.getLogger(__name__)
@@ -86,9 +87,10 @@ def agent(once: bool, chosen: AgentSettings, settings: Settings, log_format: str
     secrets = filter(None, (settings.git_credentials.password,))
     with logging_as(log_format, secrets), open_agent(settings, chosen) as loop:
         if once:
-            failed = loop.once().failed
-            say(f"reported; {failed} operations failed" if failed else "reported")
-            return 1 if failed else 0
+            done = loop.once()
+            said = "reported" if done.reported else "nothing new to report"
+            say(f"{said}; {counted(done.failed, 'operation')} failed" if done.failed else said)
+            return 1 if done.failed else 0
         with ending_gently(loop.wake.stop) as ending:
             log.info("gitfleet %s is the agent of %s; Ctrl-C or SIGTERM ends it", __version__, chosen.cluster)
             loop.until_stopped()

@@ -304,7 +304,7 @@ class PullClient:
         return [DryRun(live.body, None, why) for _, live in questions]
 
     def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
-        """See ClusterWriter: only the agent writes, what it is given by `PullClusters.deliver`."""
+        """See ClusterWriter: only the agent writes, what it is given by `PullClusters.perform`."""
         why = f"{self._cluster.name} is changed by its agent alone"
         return [Outcome(operation=one, ok=False, code=OutcomeCode.NOT_ASKED, message=why) for one in operations]
 
