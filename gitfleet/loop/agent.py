@@ -204,8 +204,7 @@ class Agent:
 
     def _manifests(self, todo: list[DeliveredOperation]) -> dict[str, Manifest]:
         """The manifests of operations by their files; one that is not the object that is named is left out."""
-        assert self._delivery is not None  # noqa: S101 - operations come from a delivery
-        blobs = self._delivery.blobs
+        blobs = self._delivery.blobs if self._delivery is not None else {}
         wanted = {one.file: one.object for one in todo if one.file in blobs}
         contents = self.repo.read_blobs(sorted({blobs[path] for path in wanted}), limit=MAX_FILE_BYTES)
         found: dict[str, Manifest] = {}

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -118,15 +119,18 @@ def test_an_agent_that_is_killed_at_any_step_is_followed_by_one_that_ends_it(
         program.command("agent", url, *agent, "--once")
         return here.config_map(namespace) == {"k": value}
 
+    def is_delivered(value: str) -> bool:
+        return f'k: "{value}"' in _delivered(config)
+
     with program.running() as hub:
         eventually(lambda: converged("0"), lambda: hub.talk)
         for number, step in enumerate(AgentStep, start=1):
             config.commit({"resources/map.yaml": config_map(namespace, k=str(number))})
-            eventually(lambda: f'k: "{number}"' in _delivered(config), lambda: hub.talk)  # noqa: B023 - asked at once
+            eventually(partial(is_delivered, str(number)), lambda: hub.talk)
             words = (url, PULLED, PULLED, str(program.kubeconfig), cache, step.value)
             killed = ended(program.start_script("tests.e2e.killable_agent", *words), expect=None)
             assert killed.code == -signal.SIGKILL, killed
-            eventually(lambda: converged(str(number)), lambda: hub.talk)  # noqa: B023 - asked at once
+            eventually(partial(converged, str(number)), lambda: hub.talk)
         config.commit({"resources/old.yaml": None})
         eventually(
             lambda: converged(str(len(AgentStep))) and here.config_map(namespace, "old") is None, lambda: hub.talk

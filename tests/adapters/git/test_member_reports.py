@@ -46,8 +46,9 @@ def pushed(
     )
 
 
-def clusters(**connection: object) -> dict[str, MemberCluster]:
-    return {name: MemberCluster(name=name, connection=Connection(pull=True, **connection)) for name in NAMES}  # type: ignore[arg-type]  # fields by name
+def clusters(*public_keys: str) -> dict[str, MemberCluster]:
+    connection = Connection(pull=True, public_keys=public_keys)
+    return {name: MemberCluster(name=name, connection=connection) for name in NAMES}
 
 
 def uploads(server: GitHttpServer) -> int:
@@ -91,7 +92,7 @@ def test_only_what_one_of_the_clusters_keys_signed_counts(
         signer = Person(name="agent", email="agent@example.com", signing=signing)
     pushed(remote, "shop-1", None, signer)
     public = Path(f"{keys['its own key']}.pub").read_text().strip()
-    cluster = clusters(public_keys=(public,))["shop-1"]
+    cluster = clusters(public)["shop-1"]
     reports = PullReports(remote, remote, SystemClock())
     reports.read(remote.fetch(()), Branches(), [cluster])
     found = reports.of(cluster, Branches(), datetime.now(UTC))
