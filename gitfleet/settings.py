@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gitfleet.api.fleet import Branches
 from gitfleet.formats.limits import MAX_FILE_BYTES, MAX_FILES
 
 SecretReader = Callable[[str, str, str], bytes]
@@ -164,8 +165,8 @@ class AgentSettings:
     context: str | None = None
     interval: float = 15.0
     signing_key_file: Path | None = None
-    deliveries: str = "gitfleet/deliver/"
-    members: str = "gitfleet/member/"
+    deliveries: str = Branches().deliveries
+    members: str = Branches().members
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,17 +13,17 @@ from typing import Any
 
 from gitfleet import __version__, rollout, schedule
 from gitfleet.adapters import forge as forges
-from gitfleet.adapters import ref_watch
 from gitfleet.adapters.blob_cache import SqliteBlobCache
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.signing import person_of
-from gitfleet.adapters.git_setup import local_git_dir, make_repository, open_repository, work_tree_of
+from gitfleet.adapters.git_setup import make_repository, open_repository, work_tree_of
 from gitfleet.adapters.github_app import AppTokens
 from gitfleet.adapters.helm import HelmProgram
 from gitfleet.adapters.kube import CoreProvider, KubeDirectory, Provider, Timeouts, chosen_providers
 from gitfleet.adapters.kustomize import KustomizeProgram
 from gitfleet.adapters.programs import end_programs
+from gitfleet.adapters.ref_watch import watcher_of
 from gitfleet.adapters.report_files import save_report
 from gitfleet.adapters.sops import AgeDecryptor
 from gitfleet.adapters.state_dir import StateDirectory
@@ -127,7 +127,7 @@ def open_workspace(
     )
     try:
         _add_other_branches(driver, remote)
-        opened = Workspace(driver=driver, clock=clock, wake=wake, clusters=clusters, watch=_watcher(settings))
+        opened = Workspace(driver=driver, clock=clock, wake=wake, clusters=clusters, watch=watcher_of(settings.repo))
         yield name_effects(opened, cache)
     finally:
         # Not waited for: a call may hang in an API server that does not answer.
@@ -379,13 +379,3 @@ def _directory(
         all_simulated=clusters == "simulated",
         simulate_unconnected=settings.simulate_unconnected,
     )
-
-
-def _watcher(settings: Settings) -> Callable[[Wake], Callable[[], None]]:
-    """What triggers a reconcile while `run` runs: the refs of a local repository."""
-
-    def start(wake: Wake) -> Callable[[], None]:
-        git_dir = local_git_dir(settings.repo)
-        return ref_watch.watch_refs(git_dir, wake.trigger) if git_dir else lambda: None
-
-    return start

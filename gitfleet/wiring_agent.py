@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 
 from gitfleet import __version__
-from gitfleet.adapters import ref_watch
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.git import GitRemote
-from gitfleet.adapters.git_setup import local_git_dir, open_repository
+from gitfleet.adapters.git_setup import open_repository
 from gitfleet.adapters.http_server import HttpServer
 from gitfleet.adapters.kube import CoreProvider, KubeDirectory, Provider
+from gitfleet.adapters.ref_watch import watcher_of
 from gitfleet.adapters.sops import AgeDecryptor
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.fleet import Branches
@@ -65,7 +65,7 @@ def open_agent(settings: Settings, chosen: AgentSettings) -> Iterator[AgentLoop]
         person=_person(chosen),
         counts=_signed_by(remote, chosen.signing_key_file),
     )
-    loop = AgentLoop(agent=agent, clock=clock, wake=wake, interval=chosen.interval, watch=_watcher(settings))
+    loop = AgentLoop(agent=agent, clock=clock, wake=wake, interval=chosen.interval, watch=watcher_of(settings.repo))
     with ExitStack() as stack:
         stack.callback(directory.close)
         if settings.http is not None:
@@ -133,13 +133,3 @@ class _MaskKey:
             log.warning("the Namespace kube-system cannot be read, so Secrets are applied again at each start")
             self._own = secrets.token_bytes(32)
         return self._own
-
-
-def _watcher(settings: Settings) -> Callable[[Wake], Callable[[], None]]:
-    """What wakes an agent: the refs of a repository on this machine."""
-
-    def start(wake: Wake) -> Callable[[], None]:
-        git_dir = local_git_dir(settings.repo)
-        return ref_watch.watch_refs(git_dir, wake.trigger) if git_dir else lambda: None
-
-    return start

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from gitfleet.adapters.kube.lease import open_lease
 from gitfleet.adapters.kube.own_cluster import pod_namespace
 from gitfleet.loop.election import Election, FencedWriter
+from gitfleet.loop.named_effects import written_branches
 from gitfleet.loop.workspace import Workspace
 from gitfleet.settings import ElectionSettings, Settings
 
@@ -44,11 +45,8 @@ def elected(workspace: Workspace, settings: Settings, chosen: ElectionSettings) 
 
 def _fence(workspace: Workspace, election: Election) -> None:
     workspace.wake.leads = election.leads
-    driver = workspace.driver
-    driver.states.writer = FencedWriter(driver.states.writer, election.leads)
-    for branch in (driver.requests, driver.rendered, driver.pull):
-        if branch is not None:
-            branch.writer = FencedWriter(branch.writer, election.leads)
+    for branch, _, _ in written_branches(workspace.driver):
+        branch.writer = FencedWriter(branch.writer, election.leads)
 
 
 def _own_place(settings: Settings) -> tuple[str, str] | None:

@@ -11,9 +11,12 @@ import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 from watchdog.events import DirModifiedEvent, FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
+
+from gitfleet.adapters.git_setup import local_git_dir
 
 log = logging.getLogger(__name__)
 _MOVING = {"created", "modified", "moved", "deleted"}
@@ -34,6 +37,23 @@ class _RefEvents(FileSystemEventHandler):
             path = os.fsdecode(event.dest_path if event.event_type == "moved" else event.src_path)
             if not path.endswith(".lock") and (path == self._packed or path.startswith(self._folders)):
                 self._trigger()
+
+
+def watcher_of(address: str) -> Callable[[Triggered], Callable[[], None]]:
+    """What wakes a loop while it runs: the refs of a repository on this machine, nothing for any other address."""
+
+    def start(wake: Triggered) -> Callable[[], None]:
+        git_dir = local_git_dir(address)
+        return watch_refs(git_dir, wake.trigger) if git_dir is not None else lambda: None
+
+    return start
+
+
+class Triggered(Protocol):
+    """A loop that can be woken."""
+
+    def trigger(self) -> None:
+        """Wake it; safe from any thread."""
 
 
 def watch_refs(git_dir: Path, trigger: Callable[[], None]) -> Callable[[], None]:

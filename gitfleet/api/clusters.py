@@ -233,6 +233,11 @@ class MemberCluster:
                 yield ("spec", "taints", index), "stands twice; remove one"
 
     @property
+    def is_pulled(self) -> bool:
+        """Whether the cluster is reached by its own agent."""
+        return self.connection is not None and self.connection.pull
+
+    @property
     def scheduling_labels(self) -> Mapping[str, str]:
         """The labels selectors see: those written, and the member's own name under KubeFleet's key."""
         return {**self.labels, MEMBER_NAME_LABEL: self.labels.get(MEMBER_NAME_LABEL, self.name)}

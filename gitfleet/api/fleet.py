@@ -70,6 +70,14 @@ class Branches:
                 if one.startswith(prefix) or prefix.startswith(one):
                     yield (name,), f'is among the branches "{one}"; give each of them a name of its own'
 
+    def delivery_of(self, cluster: str) -> str:
+        """The branch by which a cluster's agent gets what it is to do."""
+        return f"{self.deliveries}{cluster}"
+
+    def report_of(self, cluster: str) -> str:
+        """The branch of a cluster's agent."""
+        return f"{self.members}{cluster}"
+
     def among_others(self) -> str | None:
         """How the branches are called among which the rendered one would be, which gitfleet makes and removes."""
         prefixes = (self.approvals, self.members, self.deliveries)

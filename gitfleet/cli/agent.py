@@ -10,6 +10,7 @@ import click
 
 from gitfleet import __version__
 from gitfleet.cli import options
+from gitfleet.cli.agent_branches import deliveries, members
 from gitfleet.cli.logs import log_format, logging_as
 from gitfleet.cli.messages import say
 from gitfleet.cli.signals import ending_gently
@@ -47,8 +48,8 @@ chosen_agent = options.collected(
         metavar="FILE",
         help="The SSH key that its reports are signed with.",
     ),
-    click.option("--deliveries", default="gitfleet/deliver/", metavar="PREFIX", help="spec.branches.deliveries."),
-    click.option("--members", default="gitfleet/member/", metavar="PREFIX", help="spec.branches.members."),
+    deliveries,
+    members,
 )
 
 

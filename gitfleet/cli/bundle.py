@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitfleet.cli import options
+from gitfleet.cli.agent_branches import deliveries, members
 from gitfleet.cli.messages import say
 from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
@@ -39,18 +40,6 @@ _from = click.option(
     required=True,
     help="hub: FILE is a delivery, for the site's REPO; member: a report, for the hub's.",
 )
-_deliveries = click.option(
-    "--deliveries",
-    metavar="PREFIX",
-    default="gitfleet/deliver/",
-    help="How the branches to agents begin (default: gitfleet/deliver/).",
-)
-_members = click.option(
-    "--members",
-    metavar="PREFIX",
-    default="gitfleet/member/",
-    help="How the branches of agents begin (default: gitfleet/member/).",
-)
 
 
 def _way(*, cluster: str, to: str, deliveries: str, members: str) -> Way:
@@ -63,8 +52,8 @@ def _way_from(*, cluster: str, sender: str, deliveries: str, members: str) -> Wa
     return _way(cluster=cluster, to="member" if sender == "hub" else "hub", deliveries=deliveries, members=members)
 
 
-_export_way = options.collected("way", _way, _cluster, _to, _deliveries, _members)
-_import_way = options.collected("way", _way_from, _cluster, _from, _deliveries, _members)
+_export_way = options.collected("way", _way, _cluster, _to, deliveries, members)
+_import_way = options.collected("way", _way_from, _cluster, _from, deliveries, members)
 _max_size = click.option(
     "--max-size",
     metavar="MIB",
@@ -129,7 +118,7 @@ def import_(settings: Settings, file: str, way: Way, create: bool, max_size: int
     from gitfleet.loop.bundles import import_bundle
     from gitfleet.wiring_bundles import make_site_repository, open_bundles, site_folder
 
-    way.branch  # noqa: B018 - refused before anything is made
+    way.check()  # before anything is made
     shown = _named(file, "stdin")
     content = _read(file, shown, max_size)
     if create:

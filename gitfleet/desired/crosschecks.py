@@ -237,7 +237,7 @@ def pin_refusals(objects: Iterable[ReadObject], recovery: Recovery, changed: Col
 
 def connection_refusals(objects: Iterable[ReadObject]) -> Refusals:
     """Clusters that nothing says how to reach."""
-    sentence = "is required; add a context, a kubeconfig, inCluster or simulated (docs/clusters.md)"
+    sentence = "is required; add a context, a kubeconfig, inCluster, pull or simulated (docs/clusters.md)"
     found = [item for item in objects if isinstance(item.value, MemberCluster) and item.value.connection is None]
     return [(item, (("spec", "connection"), sentence)) for item in found]
 

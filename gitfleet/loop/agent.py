@@ -26,21 +26,20 @@ from gitfleet.formats.git_names import blob_id
 from gitfleet.formats.limits import MAX_FILE_BYTES, MAX_STATE_BYTES
 from gitfleet.formats.yaml_reader import parse_documents
 from gitfleet.loop.encrypted import EncryptedSecrets
-from gitfleet.loop.pull_clusters import delivery_branch, read_delivery
-from gitfleet.loop.pull_reports import report_branch
+from gitfleet.loop.said_once import SaidOnce
 from gitfleet.model.backoff import Curve
 from gitfleet.model.observations import ClusterObservation
-from gitfleet.model.operations import Outcome, OutcomeCode
+from gitfleet.model.operations import Outcome, OutcomeCode, Write
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.clusters import ClusterDirectory
 from gitfleet.ports.repos import BranchChange, Person, RepoReader, RepoWriter
 from gitfleet.pull import (
     LARGEST_REPORT,
-    Write,
     applied_file,
     news_of,
     object_files,
     performable,
+    read_delivery,
     read_report,
     report_content,
     report_of,
@@ -50,7 +49,6 @@ from gitfleet.pull import (
 log = logging.getLogger(__name__)
 _PLAIN: Final = "100644"
 _ID: Final = re.compile("[0-9a-f]{32}")
-_MOST_SAID: Final = 1000
 _PAUSES: Final = Curve.growing(1.0, 2.0, 300.0)
 
 
@@ -115,12 +113,12 @@ class Agent:
     _answered: str = ""
     _last: tuple[str, object, float] | None = None
     """The head of its own branch, what was news there, and when (monotonic) it was pushed."""
-    _said: set[str] = field(default_factory=set)
+    _said: SaidOnce = field(default_factory=SaidOnce)
 
     @property
     def needed(self) -> tuple[str, str]:
         """The two branches of this cluster."""
-        return delivery_branch(self.branches, self.cluster.name), report_branch(self.branches, self.cluster.name)
+        return self.branches.delivery_of(self.cluster.name), self.branches.report_of(self.cluster.name)
 
     def reconcile(self) -> AgentPass:
         """Do what is delivered and was not done, and report. RetryLater and GiveUp for an error of the remote; LostRace
@@ -131,11 +129,11 @@ class Agent:
         self.checkpoint(AgentStep.FETCHED)
         wanted = self._delivery.content if self._delivery is not None else ClusterDelivery(cluster=self.cluster.name)
         if self._delivery is None:
-            self._say(f"there is no branch {self.needed[0]} yet: the hub has delivered nothing to this cluster")
+            self._said.say(f"there is no branch {self.needed[0]} yet: the hub has delivered nothing to this cluster")
         client = self.directory.client(self.cluster)
         seen = client.observe(wanted.observe)
         if not seen.reachable:
-            self._say(seen.error)
+            self._said.say(seen.error)
         self._check_identity(own)
         self.checkpoint(AgentStep.OBSERVED)
         todo = [one for one in wanted.operations if self._is_due(one)]
@@ -171,7 +169,7 @@ class Agent:
                     raise InvalidContent("it has operations of another form than a hub gives them")
                 self._delivery = _Delivery(head, found, blobs)
             except (InvalidContent, UnreadableCommit) as error:
-                self._say(f"the delivery {head[:12]} is not carried out: {error}")
+                self._said.say(f"the delivery {head[:12]} is not carried out: {error}")
         if self._answered != head:
             self._answers, self._answered = {}, head
 
@@ -242,7 +240,7 @@ class Agent:
             return False
         files = {REPORT_FILE: report_content(report), **objects}
         change = BranchChange(
-            branch=report_branch(self.branches, self.cluster.name),
+            branch=self.branches.report_of(self.cluster.name),
             expected=own,
             base="",
             subject=f"Report of {self.cluster.name}",
@@ -286,8 +284,3 @@ class Agent:
         entries = self.repo.list_tree(head)
         objects = {path: entry.oid for path, entry in entries.items() if path != REPORT_FILE}
         return (news_of(report), objects) == news
-
-    def _say(self, sentence: str) -> None:
-        if sentence not in self._said:
-            self._said = {*self._said, sentence} if len(self._said) < _MOST_SAID else {sentence}
-            log.warning("%s", sentence)

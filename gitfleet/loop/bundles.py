@@ -42,13 +42,19 @@ class Way:
 
     @property
     def branch(self) -> str:
-        """The branch that goes this way; BadInput for a cluster or a beginning that makes no branch."""
+        """The branch that goes this way; BadInput as `check`."""
+        self.check()
+        return (self.deliveries if self.to is End.MEMBER else self.members) + self.cluster
+
+    def check(self) -> None:
+        """BadInput for a cluster or a beginning that makes no branch."""
         if not is_dns_subdomain(self.cluster):
             hint = "Give the name of the MemberCluster: lower-case letters, digits, dashes and dots."
             raise BadInput(f"{self.cluster[:80]!r} cannot be the name of a cluster.", hint=hint)
         if self.deliveries == self.members:
             raise BadInput("The branches of deliveries and those of members begin alike; give each a name of its own.")
-        return check_branch((self.deliveries if self.to is End.MEMBER else self.members) + self.cluster)
+        for prefix in (self.deliveries, self.members):
+            check_branch(prefix + self.cluster)
 
 
 @dataclass(frozen=True, slots=True)

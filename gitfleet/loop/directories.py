@@ -48,7 +48,7 @@ class ByConnection:
                 f"{where}MemberCluster/{cluster.name} has no connection",
                 hint="give spec.connection a context, a kubeconfig, inCluster, pull or simulated (docs/clusters.md)",
             )
-        if connection.pull:
+        if cluster.is_pulled:
             if self.pull is None:
                 raise BadInput(f"{cluster.name} is reached by its own agent, which needs a git remote (no --state-dir)")
             return self.pull

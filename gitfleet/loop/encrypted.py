@@ -15,12 +15,11 @@ from gitfleet.errors import BadInput, GitfleetError, MissingPart, RetryLater
 from gitfleet.formats.sops import encrypted_outside, is_encrypted_text, is_sops_encrypted, with_values
 from gitfleet.loop.builds import ReadBlobs
 from gitfleet.model.failures import Failure, Subject, attempt
-from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update
+from gitfleet.model.operations import Create, Outcome, OutcomeCode, Update, Write
 from gitfleet.ports.decryption import Decryptor
 
 log = logging.getLogger(__name__)
-_Write = Create | Update | Delete
-_Writes = Mapping[str, Sequence[_Write]]
+_Writes = Mapping[str, Sequence[Write]]
 _Values = dict[str, Mapping[int, Mapping[str, str]] | GitfleetError]
 """What each encrypted text of a file stands for by the document's index, or why that is not known; by the file's
 blob."""
@@ -43,7 +42,7 @@ class EncryptedSecrets:
         outcomes are those of the operations as they were given."""
         known, refused = _Values(), list[Outcome]()
         encrypted: dict[tuple[str, ObjectKey, PlacementKey], Manifest] = {}
-        given: dict[str, list[_Write]] = {}
+        given: dict[str, list[Write]] = {}
         for cluster, operations in writes.items():
             for operation in operations:
                 if isinstance(operation, Create | Update) and is_sops_encrypted(operation.manifest.body):

@@ -18,12 +18,11 @@ from gitfleet.loop.steps import Step
 from gitfleet.loop.untraced import Untraced
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
-from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update
+from gitfleet.model.operations import Outcome, OutcomeCode, Write
 from gitfleet.ports.clusters import ClusterDirectory, HealthReader
 from gitfleet.ports.tracing import Tracing
 
 log = logging.getLogger(__name__)
-Write = Create | Update | Delete
 _Result = TypeVar("_Result")
 _POLL_SECONDS = 0.2
 _GRACE = 3.0

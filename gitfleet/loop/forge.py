@@ -16,6 +16,7 @@ from typing import Final, TypeVar, assert_never
 from gitfleet.api.fleet import Branches
 from gitfleet.errors import Forbidden, ForgeUnavailable, GitfleetError, GiveUp
 from gitfleet.loop.request_branches import Asked
+from gitfleet.loop.said_once import SaidOnce
 from gitfleet.model.backoff import Curve
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.forges import (
@@ -67,7 +68,7 @@ class ForgePublisher:
     _refused: set[Hashable] = field(default_factory=set)
     _trying: tuple[Hashable, ...] = ()
     _failing: set[Hashable] = field(default_factory=set)
-    _said: set[str] = field(default_factory=set)
+    _said: SaidOnce = field(default_factory=SaidOnce)
     _not_before: float = 0.0
     _failures: int = 0
     _calls: int = 0
@@ -91,7 +92,7 @@ class ForgePublisher:
             if self._failures:
                 self._failures = 0
                 self._failing.clear()
-                self._said.clear()
+                self._said.forget()
         return self._not_before - self.clock.monotonic() if more else None
 
     def _wait_after(self, failure: Failure) -> None:
@@ -99,7 +100,7 @@ class ForgePublisher:
         self._failing |= set(self._trying)
         self._pulls = self._statuses = None  # whether the last call was carried out is not known
         known = failure.cause if isinstance(failure.cause, GitfleetError) else failure.report
-        self._say(f"{known}; trying again later, the fleet is reconciled all the same")
+        self._said.say(f"{known}; trying again later, the fleet is reconciled all the same")
         asked = failure.cause.after if isinstance(failure.cause, ForgeUnavailable) else None
         backoff = _PAUSES.after(self._failures)
         pause = backoff if asked is None else max(PAUSE, min(asked, _LONGEST_ASKED))
@@ -158,7 +159,7 @@ class ForgePublisher:
             lasting = isinstance(error, Forbidden)
             until = f"no more {kind} until the token changes or gitfleet starts again" if lasting else "not tried again"
             self._refused.add(kind if lasting else what)
-            self._say(f"{error}; {until}, the fleet is reconciled all the same")
+            self._said.say(f"{error}; {until}, the fleet is reconciled all the same")
             return None
 
     def _call(self, forge: Forge, target: str, call: ForgeCall) -> None:
@@ -184,11 +185,6 @@ class ForgePublisher:
                 del shown[call.pull.branch]
             case _:
                 assert_never(call)
-
-    def _say(self, sentence: str) -> None:
-        if sentence not in self._said:
-            self._said.add(sentence)
-            log.warning("%s", sentence)
 
 
 class ForgeThread:

@@ -144,10 +144,10 @@ class KeptObservations:
         for name, observation in seen.items():
             if observation.reachable:
                 self._unanswered.pop(name, None)
-            elif observation.asked and not ((connection := clusters[name].connection) and connection.pull):
+            elif observation.asked and not clusters[name].is_pulled:
                 # What an agent reports comes with the pass and costs no request.
-                known = self._unanswered.get(name) or _Unanswered(observation, connection)
-                known.observation, known.connection = observation, connection
+                known = self._unanswered.get(name) or _Unanswered(observation, clusters[name].connection)
+                known.observation, known.connection = observation, clusters[name].connection
                 known.retry_at = now + known.failures.after("no answer")
                 self._unanswered[name] = known
 

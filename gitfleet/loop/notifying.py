@@ -19,8 +19,8 @@ from gitfleet.api.notifications import Notification, NotificationEvent
 from gitfleet.errors import GitfleetError
 from gitfleet.formats.masking import without_secrets
 from gitfleet.formats.near_names import did_you_mean
-from gitfleet.loop.deliveries import Delivery, DeliveryThread
 from gitfleet.loop.driver import Listener
+from gitfleet.loop.notification_queue import NotificationQueue, QueueThread
 from gitfleet.loop.pulse import Pass
 from gitfleet.loop.results import ReconcileResult
 from gitfleet.model.events import Event
@@ -37,7 +37,7 @@ FAILING_AFTER: Final = 3
 """So many reconciles in a row must fail before people are told."""
 _MOST_COLLECTED: Final = 20_000
 """Of one pass: one for each cluster of a large fleet, and no more memory than that."""
-Start = Callable[[Delivery], DeliveryThread]
+Start = Callable[[NotificationQueue], QueueThread]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,13 +56,13 @@ class Notifications:
     standing: tuple[Notification, ...] = ()
     secrets: tuple[str, ...] = ()
     metrics: Metrics | None = None
-    start: Start = DeliveryThread
+    start: Start = QueueThread
     _collected: list[Occurrence] = field(default_factory=list)
     _failed: int = 0
     _told_failing: bool = False
     _last: tuple[str, str, FleetState] = ("", "", FleetState())
     _checked: tuple[Notification, ...] | None = None
-    _threads: dict[tuple[str, str], DeliveryThread] = field(default_factory=dict)
+    _threads: dict[tuple[str, str], QueueThread] = field(default_factory=dict)
 
     def listening(self, then: Listener) -> Listener:
         """A listener that notes events and hands them on."""
@@ -145,14 +145,14 @@ class Notifications:
                 why = str(made.cause) if isinstance(made.cause, GitfleetError) else made.report
                 log.warning("notification %s: %s", one.name, why)
 
-    def _thread(self, one: Notification) -> DeliveryThread:
+    def _thread(self, one: Notification) -> QueueThread:
         key = (one.name, one.type)
         if key not in self._threads:
             connect = partial(self.connect, one.name, one.type)
-            delivery = Delivery(
+            queue = NotificationQueue(
                 name=one.name, type=one.type, notifier=connect, clock=self.clock, metrics=lambda: self.metrics
             )
-            self._threads[key] = self.start(delivery)
+            self._threads[key] = self.start(queue)
         return self._threads[key]
 
 

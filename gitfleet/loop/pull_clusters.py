@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple, Protocol
 
-from gitfleet.api import InvalidContent, read_state, write
+from gitfleet.api import InvalidContent, write
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.deliveries import DELIVERY_FILE, ClusterDelivery, DeliveredOperation
 from gitfleet.api.fleet import Branches
@@ -22,22 +22,21 @@ from gitfleet.errors import BadInput, GitfleetError, LostRace
 from gitfleet.formats.git_names import blob_id, is_branch
 from gitfleet.formats.limits import MAX_STATE_BYTES
 from gitfleet.formats.sentences import counted, named_briefly
-from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
 from gitfleet.formats.yaml_writer import yaml_text
-from gitfleet.loop.pull_reports import PullReports, Silence, report_branch
+from gitfleet.loop.pull_reports import PullReports, Silence
+from gitfleet.loop.said_once import SaidOnce
 from gitfleet.model.decisions import Decision
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
-from gitfleet.model.operations import Create, Delete, Operation, Outcome, OutcomeCode, Update
+from gitfleet.model.operations import Create, Delete, Operation, Outcome, OutcomeCode, Update, Write
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import BranchChange, HistoryReader, RepoReader, RepoWriter, TreeEntry
-from gitfleet.pull import Write, delivered, observation_of, operation_id, outcomes_of, writes_by_cluster
+from gitfleet.pull import delivered, observation_of, operation_id, outcomes_of, read_delivery, writes_by_cluster
 from gitfleet.rendered import file_content, file_path
 
 log = logging.getLogger(__name__)
 _PLAIN: Final = "100644"
-_MOST_SAID: Final = 1000
 _MOST_AT_ONCE: Final = 20
 """So many branches are looked at in one pass that no cluster needs."""
 
@@ -88,7 +87,7 @@ class PullClusters:
     _refused: dict[str, str] = field(default_factory=dict)
     _made: dict[str, tuple[str, _Source]] = field(default_factory=dict)
     """What a delivery was made of that stands there, with its commit."""
-    _said: set[str] = field(default_factory=set)
+    _said: SaidOnce = field(default_factory=SaidOnce)
     _due: bool = False
 
     @classmethod
@@ -99,8 +98,8 @@ class PullClusters:
     @property
     def needed(self) -> tuple[str, ...]:
         """The branches to fetch beside the watched one: those of the clusters that were gathered last."""
-        names = sorted(self._clusters)
-        return tuple(name(self._branches, cluster) for cluster in names for name in (report_branch, delivery_branch))
+        names, branches = sorted(self._clusters), self._branches
+        return tuple(branch for name in names for branch in (branches.report_of(name), branches.delivery_of(name)))
 
     @property
     def is_due(self) -> bool:
@@ -127,7 +126,7 @@ class PullClusters:
         self, heads: Mapping[str, str] | None, branches: Branches, clusters: Mapping[str, MemberCluster]
     ) -> None:
         """Read what the agents reported, and what stands in their deliveries; heads None asks the remote for them."""
-        pulled = {name: one for name, one in clusters.items() if one.connection is not None and one.connection.pull}
+        pulled = {name: one for name, one in clusters.items() if one.is_pulled}
         self._prefixes |= {self._branches.deliveries, branches.deliveries}
         fresh = heads is None or branches != self._branches or pulled.keys() - self._clusters.keys()
         self._branches, self._clusters = branches, pulled
@@ -138,7 +137,7 @@ class PullClusters:
         there: dict[str, _Delivered] = {}
         self._due = False
         for name in pulled:
-            head, before = self._heads.get(delivery_branch(branches, name)), self._there.get(name)
+            head, before = self._heads.get(branches.delivery_of(name)), self._there.get(name)
             if before is not None and before.head != head:
                 self._due = True
             if head is not None:
@@ -164,7 +163,7 @@ class PullClusters:
 
     def _observation(self, cluster: MemberCluster, keys: Collection[ObjectKey]) -> ClusterObservation:
         found = self.reports.of(cluster, self._branches, self.clock.now())
-        if not is_branch(delivery_branch(self._branches, cluster.name)):
+        if not is_branch(self._branches.delivery_of(cluster.name)):
             found = Silence("its name ends in a way that git takes in no name of a branch: rename it")
         if isinstance(found, Silence):
             return ClusterObservation(cluster=cluster.name, reachable=False, error=found.why, observed=found.since)
@@ -198,7 +197,7 @@ class PullClusters:
         there, made = self._there.get(name), self._made.get(name)
         if there is not None and made is not None and made[0] == there.head and made[1].is_same(source):
             return
-        if not is_branch(delivery_branch(self._branches, name)):
+        if not is_branch(self._branches.delivery_of(name)):
             return
         if writes:
             make_sure()
@@ -211,14 +210,14 @@ class PullClusters:
             self._due = True
         except GitfleetError as error:
             self._due = True
-            branch = delivery_branch(self._branches, name)
+            branch = self._branches.delivery_of(name)
             self._refused[name] = f"what {name} is to do cannot be pushed to {branch}: {error}"
-            self._say(self._refused[name])
+            self._said.say(self._refused[name])
 
     def _withdraw(self, decision: Decision) -> None:
         """Remove deliveries for clusters that are reached otherwise by now, or that have left: an agent that still runs
         there is to do nothing of them."""
-        needed = {delivery_branch(self._branches, name) for name in self._clusters}
+        needed = {self._branches.delivery_of(name) for name in self._clusters}
         gone = [
             (branch, branch.removeprefix(prefix))
             for branch in sorted(self._heads.keys() - needed)
@@ -233,7 +232,7 @@ class PullClusters:
             try:
                 self.writer.remove_branch(branch, head)
             except GitfleetError as error:
-                self._say(f"the branch {branch}, which no cluster needs any more, cannot be removed: {error}")
+                self._said.say(f"the branch {branch}, which no cluster needs any more, cannot be removed: {error}")
 
     def _answered(self, name: str, writes: Sequence[Write]) -> list[Outcome]:
         seen, there = self.reports.seen(name), self._there.get(name)
@@ -243,7 +242,7 @@ class PullClusters:
         return outcomes_of(seen, [one for one in writes if operation_id(one) in asked])
 
     def _push(self, name: str, files: Mapping[str, bytes], number: int, commit: str) -> None:
-        there, branch = self._there.get(name), delivery_branch(self._branches, name)
+        there, branch = self._there.get(name), self._branches.delivery_of(name)
         had = there.files if there is not None else {}
         digits = len(there.head) if there is not None else len(commit)
         wanted = {path: blob_id(content, digits) for path, content in files.items()}
@@ -274,17 +273,12 @@ class PullClusters:
             oid = files.get(DELIVERY_FILE, "")
             content = self.repo.read_blobs([oid], limit=MAX_STATE_BYTES).get(oid, b"") if oid else b""
         except GitfleetError as error:
-            self._say(f"a branch for deliveries cannot be read, and is written again: {error}")
+            self._said.say(f"a branch for deliveries cannot be read, and is written again: {error}")
             return _Delivered(head, None, {"": ""})
         try:
             return _Delivered(head, read_delivery(content), files)
         except InvalidContent:
             return _Delivered(head, None, files)
-
-    def _say(self, sentence: str) -> None:
-        if sentence not in self._said:
-            self._said = {*self._said, sentence} if len(self._said) < _MOST_SAID else {sentence}
-            log.warning("%s", sentence)
 
 
 class PullClient:
@@ -310,22 +304,6 @@ class PullClient:
 
     def close(self) -> None:
         """See ClusterClient."""
-
-
-def delivery_branch(branches: Branches, cluster: str) -> str:
-    """The branch by which a cluster's agent gets what it is to do."""
-    return f"{branches.deliveries}{cluster}"
-
-
-def read_delivery(content: bytes) -> ClusterDelivery:
-    """The delivery in a file; InvalidContent where it is none."""
-    try:
-        documents = read_documents(content, Profile.STATE)
-    except UnreadableText as error:
-        raise InvalidContent(str(error)) from None
-    if len(documents) != 1 or not isinstance(documents[0], dict):
-        raise InvalidContent("it holds no single document")
-    return read_state(ClusterDelivery, documents[0])
 
 
 def _files_of(source: _Source, cluster: MemberCluster) -> dict[str, bytes]:

@@ -74,7 +74,7 @@ class PullReports:
         """Read what changed since the last time. Nothing is raised that a member can bring about."""
         known: dict[str, Reported] = {}
         for cluster in clusters:
-            head, keys = heads.get(report_branch(branches, cluster.name)), _keys_of(cluster)
+            head, keys = heads.get(branches.report_of(cluster.name)), _keys_of(cluster)
             before = self._known.get(cluster.name)
             if head is None:
                 continue
@@ -88,7 +88,7 @@ class PullReports:
 
     def of(self, cluster: MemberCluster, branches: Branches, now: datetime) -> MemberSeen | Silence:
         """The report of a cluster, or why it does not count now."""
-        found, branch = self._known.get(cluster.name), report_branch(branches, cluster.name)
+        found, branch = self._known.get(cluster.name), branches.report_of(cluster.name)
         if found is None:
             usual = Branches()
             named = "" if branches.members == usual.members else f" --members {branches.members}"
@@ -172,11 +172,6 @@ class PullReports:
         blobs = self.reader.read_blobs(missing, limit=LARGEST_OBJECT)
         contents = {path: blobs[oid] for path, oid in oids.items() if oid in blobs}
         return seen_from(report, contents, known, oids)
-
-
-def report_branch(branches: Branches, cluster: str) -> str:
-    """The branch of a cluster's agent."""
-    return f"{branches.members}{cluster}"
 
 
 def _keys_of(cluster: MemberCluster) -> tuple[str, ...]:

@@ -20,17 +20,14 @@ class PullWatching:
 
     def mark(self, cluster: MemberCluster, keys: Collection[ObjectKey]) -> Hashable | None:
         """See Watching."""
-        return self.pull.report_of(cluster) if self._is_pulled(cluster) else self.others.mark(cluster, keys)
+        return self.pull.report_of(cluster) if cluster.is_pulled else self.others.mark(cluster, keys)
 
     def unchanged(self, cluster: MemberCluster, mark: Hashable) -> bool:
         """See Watching."""
-        if self._is_pulled(cluster):
+        if cluster.is_pulled:
             return self.pull.report_of(cluster) == mark
         return self.others.unchanged(cluster, mark)
 
     def keep(self, names: Collection[str]) -> None:
         """See Watching."""
         self.others.keep(names)
-
-    def _is_pulled(self, cluster: MemberCluster) -> bool:
-        return cluster.connection is not None and cluster.connection.pull

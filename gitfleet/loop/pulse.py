@@ -78,7 +78,7 @@ class Pulse:
         self.beat = Beat(began=now, has_worked=self.beat.has_worked, trouble=self.beat.trouble)
         self._failures = Failures()
         for start in self.starting:
-            self._failures.contain(Subject("traces", ""), None, start)
+            self._failures.contain(Subject("start of a reconcile", _name(start)), None, start)
 
     def stand_by(self) -> None:
         """Another process leads: nothing is due here."""
@@ -97,7 +97,7 @@ class Pulse:
         self.rest(now + pause, failed_by=result.cause if isinstance(result, Failure) else None, worked=not failed)
         over, failures = Pass(result=result, seconds=now - began), self._failures
         for listener in self.listeners:
-            failures.contain(Subject("metrics", ""), None, listener, over)
+            failures.contain(Subject("end of a reconcile", _name(listener)), None, listener, over)
         return failures
 
 
@@ -108,6 +108,10 @@ def outcome_of(result: ReconcileResult | Failure) -> str:
     if result.lost_race:
         return "lost_race"
     return "changed" if result.changed or result.outcomes else "unchanged"
+
+
+def _name(listener: Callable[..., None]) -> str:
+    return getattr(listener, "__qualname__", type(listener).__name__)
 
 
 def _trouble(cause: Exception | None) -> str:

@@ -19,6 +19,7 @@ from gitfleet.errors import BadInput, GitfleetError, LostRace, RetryLater, Unrea
 from gitfleet.formats.git_names import GITFLEET
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.loop.request_branches import RequestBranches
+from gitfleet.loop.said_once import SaidOnce
 from gitfleet.model.backoff import Curve
 from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event, EventType
@@ -70,7 +71,7 @@ class RenderedBranch:
     _known: tuple[str, Tree] | None = None
     _written: tuple[Rendering, Branches, str] | None = None
     _folders: FoldersMemo = FoldersMemo()
-    _said: set[str] = field(default_factory=set)
+    _said: SaidOnce = field(default_factory=SaidOnce)
     _refused: tuple[Fault, ...] | None = None
     """What is wrong with the branch; None before the first look."""
     _noted: tuple[Desired, tuple[Fault, ...], Desired] | None = None
@@ -112,7 +113,7 @@ class RenderedBranch:
             self._refuse(error, branches, rendering)
             return None
         self._refused, self._failures = (), 0
-        self._said.clear()
+        self._said.forget()
         return event
 
     def _brought(self, head: str | None, branches: Branches, rendering: Rendering) -> Event | None:
@@ -164,10 +165,10 @@ class RenderedBranch:
         try:
             there, parent = (tree if own == head else self._tree_at(head)), None
         except UnreadableCommit as error:
-            self._say(f"the branch {branches.rendered} cannot be read, {error.reason}; it is written again")
+            self._said.say(f"the branch {branches.rendered} cannot be read, {error.reason}; it is written again")
             there, parent = tree, own
         if own != head and parent is None:
-            self._say(f"the branch {branches.rendered} has commits of somebody else, which gitfleet undoes")
+            self._said.say(f"the branch {branches.rendered} has commits of somebody else, which gitfleet undoes")
         return _Base(tree, there, parent)
 
     def _last_own(self, head: str, branches: Branches) -> tuple[str, Tree]:
@@ -204,7 +205,7 @@ class RenderedBranch:
 
     def _refuse(self, error: GitfleetError, branches: Branches, rendering: Rendering) -> None:
         sentence = f"the rendered branch {branches.rendered} cannot be written: {error}"
-        self._say(sentence)
+        self._said.say(sentence)
         self._known, self._failures = None, self._failures + 1
         self._not_before = self.clock.monotonic() + _PAUSES.after(self._failures)
         if isinstance(error, RetryLater):
@@ -215,11 +216,6 @@ class RenderedBranch:
         field_ = "spec.rendered.enabled"
         message = f"{sentence.rstrip('.')}{hint}; it is tried again by itself, and the fleet is reconciled all the same"
         self._refused = (Fault(path, line, f"{_KIND}{branches.rendered}", field_, message, Severity.WARNING),)
-
-    def _say(self, sentence: str) -> None:
-        if sentence not in self._said:
-            self._said.add(sentence)
-            log.warning("%s", sentence)
 
 
 def beside_state(

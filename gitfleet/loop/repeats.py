@@ -17,11 +17,10 @@ from gitfleet.apply import names_of
 from gitfleet.formats.times import time_text
 from gitfleet.model.backoff import Curve
 from gitfleet.model.failures import Subject
-from gitfleet.model.operations import Create, Delete, Operation, Outcome, OutcomeCode, Update
+from gitfleet.model.operations import Create, Operation, Outcome, OutcomeCode, Update, Write
 from gitfleet.ports.clock import Clock
 
-_Write = Create | Update | Delete
-_Writes = Mapping[str, Sequence[_Write]]
+_Writes = Mapping[str, Sequence[Write]]
 _PAUSES: Final = Curve.growing(1.0, 2.0, 300.0)
 _LASTED: Final = 2 * _PAUSES.most
 """After so many seconds in place an object has lasted."""
@@ -68,12 +67,12 @@ class Repeats:
     ) -> tuple[Outcome, ...]:
         """Perform what is to be written, by cluster; what has to wait has the outcome NotAsked, with the reason."""
         now = clock.monotonic()
-        writes: dict[str, list[_Write]] = {}
+        writes: dict[str, list[Write]] = {}
         waiting: list[tuple[Create | Update, _Applied]] = []
         for operation in operations:
             if isinstance(operation, Create | Update) and (known := self._waiting(operation, now)):
                 waiting.append((operation, known))
-            elif isinstance(operation, _Write):
+            elif isinstance(operation, Write):
                 writes.setdefault(operation.cluster, []).append(operation)
         self.next_at = min((known.again for _, known in waiting), default=None)
         outcomes = perform(writes) if writes else ()

@@ -16,6 +16,7 @@ from gitfleet.api.values import NamespacedName
 from gitfleet.approvals import APPROVALS_FOLDER, next_name
 from gitfleet.errors import GitfleetError, LostRace, RetryLater
 from gitfleet.formats.git_names import GITFLEET
+from gitfleet.loop.said_once import SaidOnce
 from gitfleet.model.approvals import ApprovalRequest
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
@@ -46,7 +47,7 @@ class RequestBranches:
     writer: RepoWriter
     clock: Clock
     _left: dict[str, tuple[str | None, Wanted]] = field(default_factory=dict)
-    _said: set[str] = field(default_factory=set)
+    _said: SaidOnce = field(default_factory=SaidOnce)
     _refused: dict[str, Fault] | None = None
     """What the remote refused, by branch; None before the first look."""
     _noted: tuple[Desired, tuple[Fault, ...], Desired] | None = None
@@ -113,7 +114,7 @@ class RequestBranches:
             return head  # by another reconcile, which wants the same, or by a person: the next one sees
         except GitfleetError as error:
             sentence = f"the branch {branch}, which asks for an approval, cannot be kept: {error}"
-            self._say(sentence)
+            self._said.say(sentence)
             if isinstance(error, RetryLater):
                 return head
             if self._refused is not None and wanted is not None:
@@ -129,7 +130,7 @@ class RequestBranches:
         about = self.history.about(head) if head is not None else None
         if head is not None and about is not None and not _is_ours(about):
             if wanted is not None:
-                self._say(f"the branch {branch} has commits of somebody else, so gitfleet leaves it alone")
+                self._said.say(f"the branch {branch} has commits of somebody else, so gitfleet leaves it alone")
             return head
         if wanted is None:
             if head is not None:
@@ -153,11 +154,6 @@ class RequestBranches:
             write={approval_path(name, request.namespace): content},
         )
         return self.writer.commit(change)
-
-    def _say(self, sentence: str) -> None:
-        if sentence not in self._said:
-            self._said.add(sentence)
-            log.warning("%s", sentence)
 
 
 def _refusal(branch: str, request: ApprovalRequest, sentence: str) -> Fault:

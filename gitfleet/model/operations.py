@@ -163,6 +163,8 @@ class Refuse(_Compared):
 
 
 Operation: TypeAlias = Create | Update | Delete | Release | Keep | Refuse
+Write: TypeAlias = Create | Update | Delete
+"""An operation that is carried out on a cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,13 +2,15 @@
 
     delivered, performable        an operation on its way to an agent
     report_of, object_files       what an agent reports, as files
+    read_delivery                 what a hub delivers, read by an agent
     read_report, seen_from        the same, read by the hub
     observation_of, outcomes_of   what a report says of a cluster, and of what was delivered
 
 Everything here is pure.
 """
 
-from gitfleet.pull.operations import Write, delivered, operation_id, performable, writes_by_cluster
+from gitfleet.pull.deliveries import read_delivery
+from gitfleet.pull.operations import delivered, operation_id, performable, writes_by_cluster
 from gitfleet.pull.reports import (
     LARGEST_OBJECT,
     LARGEST_OBJECTS,
@@ -33,7 +35,6 @@ __all__ = [
     "LARGEST_OBJECTS",
     "LARGEST_REPORT",
     "MemberSeen",
-    "Write",
     "applied_file",
     "applied_path",
     "delivered",
@@ -44,6 +45,7 @@ __all__ = [
     "operation_id",
     "outcomes_of",
     "performable",
+    "read_delivery",
     "read_report",
     "report_content",
     "report_of",

@@ -10,9 +10,7 @@ from gitfleet.api.deliveries import DeliveredOperation, DeliveryAction
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Create, Delete, Operation, Outcome, OutcomeCode, PropagationPolicy, Update
-
-Write = Create | Update | Delete
+from gitfleet.model.operations import Create, Delete, Operation, Outcome, OutcomeCode, PropagationPolicy, Update, Write
 
 
 def writes_by_cluster(operations: Iterable[Operation]) -> dict[str, list[Write]]:

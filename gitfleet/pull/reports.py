@@ -17,9 +17,9 @@ from gitfleet.api.objects import JsonObject, JsonValue, ObjectKey, key_of
 from gitfleet.formats.canonical_json import NotJson, canonical_json, digest_of, json_text, parse_json
 from gitfleet.formats.limits import MAX_FILE_BYTES
 from gitfleet.model.observations import ClusterObservation, LiveObject, ReportedCondition
-from gitfleet.model.operations import Outcome
+from gitfleet.model.operations import Outcome, Write
 from gitfleet.pull.masked_secrets import reportable
-from gitfleet.pull.operations import Write, operation_id, outcome_of
+from gitfleet.pull.operations import operation_id, outcome_of
 
 LARGEST_REPORT: Final = MAX_FILE_BYTES
 LARGEST_OBJECT: Final = 2 * 1024 * 1024

@@ -432,7 +432,7 @@ def test_outside_of_simulations_a_cluster_says_how_it_is_reached() -> None:
     assert [str(fault) for fault in desired.faults] == [
         (
             "clusters/c1.yaml:4: MemberCluster/c1: spec.connection: is required; add a context, a kubeconfig, "
-            "inCluster or simulated (docs/clusters.md)"
+            "inCluster, pull or simulated (docs/clusters.md)"
         )
     ]
     assert list(desired.clusters) == ["c1"]

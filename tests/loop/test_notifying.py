@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from gitfleet.api.fleet import FleetConfig
-from gitfleet.loop.deliveries import DeliveryThread
+from gitfleet.loop.notification_queue import QueueThread
 from gitfleet.loop.notifying import Notifications
 from gitfleet.simulation.clock import ManualClock
 
@@ -31,7 +31,7 @@ def test_destinations_that_hang_cost_no_other_one_its_last_message(caplog: Any) 
     threads = {(name, ""): Hanging(clock, hangs=name != "last") for name in ("a", "b", "c", "last")}
     told = Notifications(
         config=FleetConfig, given=frozenset(), connect=lambda kind, name: cast(Any, None), clock=clock,
-        _threads=cast("dict[tuple[str, str], DeliveryThread]", threads),
+        _threads=cast("dict[tuple[str, str], QueueThread]", threads),
     )  # fmt: skip
     began = clock.monotonic()
     told.finish(3.0)

@@ -29,7 +29,7 @@ def give_up(missing: MissingRealPart) -> NoReturn:
     pytest.skip(f"a real part is missing: {missing}")
 
 
-NOT_REQUIRED = ("this git has no reftable", "no real forge", "no disk can be mounted here")
+NOT_REQUIRED = ("this git has no reftable", "no real forge")
 """Reasons to skip that are no missing part, for which Debian's git is too old, or that need somebody's account."""
 
 

@@ -12,7 +12,7 @@ import pytest
 from gitfleet.api.notifications import NotificationEvent
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.errors import BadInput, RemoteUnreachable
-from gitfleet.loop.deliveries import Delivery, DeliveryThread
+from gitfleet.loop.notification_queue import NotificationQueue, QueueThread
 from gitfleet.loop.notifying import FAILING_AFTER, Notifications
 from gitfleet.loop.phases import FETCH, LAST, PHASES
 from gitfleet.loop.pulse import Pass
@@ -51,10 +51,10 @@ class _Into:
         self.into.append(message)
 
 
-class AtOnce(DeliveryThread):
+class AtOnce(QueueThread):
     """Delivers in the caller's thread, without pauses."""
 
-    def __init__(self, delivery: Delivery) -> None:
+    def __init__(self, delivery: NotificationQueue) -> None:
         super().__init__(delivery)
         self.delivery = delivery
         delivery.hurry()

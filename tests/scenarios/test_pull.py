@@ -21,11 +21,10 @@ from gitfleet.errors import BadInput, Forbidden, LostRace
 from gitfleet.formats.times import time_text
 from gitfleet.loop.agent import AgentStep
 from gitfleet.loop.agent_loop import AgentLoop
-from gitfleet.loop.pull_clusters import read_delivery
 from gitfleet.loop.runner import Wake
 from gitfleet.loop.steps import Step
 from gitfleet.ports.repos import BranchChange
-from gitfleet.pull import read_report, report_content
+from gitfleet.pull import read_delivery, read_report, report_content
 from gitfleet.simulation.cluster import SimulatedCrash
 from tests.builders import (
     config_map,

@@ -21,7 +21,7 @@ from tests.scenarios.world import World
 
 CONNECTED = ("c1", "c2", "c3")
 NEW = "c4"
-ERROR = "is required; add a context, a kubeconfig, inCluster or simulated (docs/clusters.md)"
+ERROR = "is required; add a context, a kubeconfig, inCluster, pull or simulated (docs/clusters.md)"
 
 
 def unconnected() -> dict[str, Any]:

@@ -23,9 +23,8 @@ from gitfleet.formats.managed_fields import FIELD_MANAGER, is_own_apply, managed
 from gitfleet.formats.secret_objects import as_stored, secrets_in
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update
+from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update, Write
 
-Write = Create | Update | Delete
 log = logging.getLogger(__name__)
 DEFINITION_PAUSE_SECONDS: Final = 0.1
 _MOST_TRIES: Final = 3

@@ -33,7 +33,7 @@ _LONGEST_ASKED: Final = 600.0
 
 
 @dataclass(slots=True, kw_only=True)
-class Delivery:
+class NotificationQueue:
     """What waits for one destination, and the message that is being delivered.
 
     `notifier` makes what sends, from what the operator's file holds now. Outcomes that are counted: `delivered`,
@@ -123,11 +123,11 @@ class Delivery:
             metrics.notified(self.type, outcome)
 
 
-class DeliveryThread:
-    """Runs a delivery: one thread, which is there once something is to be told."""
+class QueueThread:
+    """Works a queue off: one thread, which is there once something is to be told."""
 
-    def __init__(self, delivery: Delivery) -> None:
-        self._delivery = delivery
+    def __init__(self, queue: NotificationQueue) -> None:
+        self._queue = queue
         self._lock = threading.Lock()
         self._more, self._idle = threading.Event(), threading.Event()
         self._idle.set()
@@ -135,7 +135,7 @@ class DeliveryThread:
 
     def submit(self, occasion: Occasion, found: Sequence[Occurrence]) -> None:
         """Tell the destination, as soon as may be; returns at once."""
-        self._delivery.add(occasion, found)
+        self._queue.add(occasion, found)
         with self._lock:
             self._idle.clear()
             self._more.set()
@@ -146,7 +146,7 @@ class DeliveryThread:
 
     def finish(self, seconds: float) -> bool:
         """Wait until nothing is left to tell, but no longer than so many seconds; whether nothing is left."""
-        self._delivery.hurry()
+        self._queue.hurry()
         self._more.set()
         return self._idle.wait(seconds)
 
@@ -154,7 +154,7 @@ class DeliveryThread:
         while True:
             with self._lock:
                 self._more.clear()
-            pause = self._delivery.step()
+            pause = self._queue.step()
             with self._lock:
                 if pause is None and not self._more.is_set():
                     self._idle.set()

@@ -10,7 +10,7 @@ import pytest
 
 from gitfleet.api.notifications import NotificationEvent
 from gitfleet.errors import BadInput, DestinationUnavailable
-from gitfleet.loop.deliveries import MOST_TRIES, MOST_WAITING, Delivery, DeliveryThread
+from gitfleet.loop.notification_queue import MOST_TRIES, MOST_WAITING, NotificationQueue, QueueThread
 from gitfleet.model.notifications import NotificationMessage, Occurrence
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.views import Occasion
@@ -28,10 +28,10 @@ class Place:
     tried: list[str] = field(default_factory=list)
     clock: ManualClock = field(default_factory=ManualClock)
     metrics: Counted = field(default_factory=Counted)
-    delivery: Delivery = field(init=False)
+    delivery: NotificationQueue = field(init=False)
 
     def __post_init__(self) -> None:
-        self.delivery = Delivery(
+        self.delivery = NotificationQueue(
             name="ops", type="slack", notifier=lambda: self, clock=self.clock, metrics=lambda: self.metrics
         )
 
@@ -137,7 +137,7 @@ def test_a_destination_that_hangs_costs_itself_alone() -> None:
             place.got.append(message)
 
     place.delivery.notifier = Hanging
-    thread, one = DeliveryThread(place.delivery), Occurrence(NotificationEvent.ERROR, "one")
+    thread, one = QueueThread(place.delivery), Occurrence(NotificationEvent.ERROR, "one")
     occasion = Occasion("fleet", place.clock.now(), "", "")
     thread.submit(occasion, [one])
     assert entered.wait(60)
@@ -152,7 +152,7 @@ def test_a_destination_that_hangs_costs_itself_alone() -> None:
 
 def test_an_end_waits_for_no_pause_between_messages() -> None:
     place = Place()
-    thread = DeliveryThread(place.delivery)
+    thread = QueueThread(place.delivery)
     for sentence in ("one", "two"):
         occasion = Occasion("fleet", place.clock.now(), "", "")
         thread.submit(occasion, [Occurrence(NotificationEvent.ERROR, sentence)])
