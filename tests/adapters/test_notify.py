@@ -163,6 +163,15 @@ def test_a_link_local_address_behind_a_name(receiver: Receiver, monkeypatch: pyt
     assert receiver.got == []
 
 
+@pytest.mark.parametrize("tls", ["starttls", "implicit"])
+def test_a_link_local_address_behind_the_name_of_a_mail_server(tls: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gitfleet.adapters.notify.addresses.is_refused", lambda host: host == "127.0.0.1")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings = {**MAIL, "host": "localhost", "port": silent.getsockname()[1], "tls": tls}
+        with pytest.raises(BadInput, match="link-local address, to which nothing is sent"):
+            send("email", settings)
+
+
 def test_tls_needs_a_certificate_that_is_trusted(tmp_path: Path) -> None:
     certificate, key = write_server_certificate(tmp_path, "hooks")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

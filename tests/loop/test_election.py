@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -279,3 +280,28 @@ def test_a_fenced_writer_moves_no_branch_once_its_process_does_not_lead() -> Non
     with pytest.raises(Stopped):
         writer.remove_branch("r", "old")
     assert done == ["s", "r"]
+
+
+def test_a_renewal_that_is_under_way_at_the_end_neither_leads_nor_is_released_under_it() -> None:
+    server, slow, began, blocks = Server(), threading.Event(), threading.Event(), threading.Event()
+
+    def delay() -> None:
+        if blocks.is_set() and threading.current_thread() is not threading.main_thread():
+            began.set()
+            slow.wait(20)
+
+    seen = Seen(server, delay)
+    terms = replace(TERMS, retry=0.01)
+    election = Election(seen, identity="me", terms=terms, clock=ManualClock(), changed=lambda: None, optional=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gitfleet.loop.election._LONGEST_WAIT", 0.05)
+        election.start()
+        blocks.set()
+        assert began.wait(20)
+        election.stop()
+        assert not election.leads()
+        assert server.record is not None
+        assert server.record.holder == "me", "the thread may still write: a release would be overwritten"
+        slow.set()
+        election._thread.join(20)
+    assert not election.leads(), "a renewal that comes back late leads no more"

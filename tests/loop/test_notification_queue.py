@@ -150,6 +150,15 @@ def test_a_destination_that_hangs_costs_itself_alone() -> None:
     assert [message.lines for message in place.got[:1]] == [("one",)]
 
 
+def test_an_end_waits_as_long_as_a_failure_asks() -> None:
+    place = Place(failures=[DestinationUnavailable("down")])
+    place.add("one")
+    place.delivery.step()
+    place.delivery.hurry()
+    assert place.delivery.step() == 5.0
+    assert len(place.tried) == 1
+
+
 def test_an_end_waits_for_no_pause_between_messages() -> None:
     place = Place()
     thread = QueueThread(place.delivery)

@@ -8,6 +8,7 @@ from typing import Any, cast
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.loop.notification_queue import QueueThread
 from gitfleet.loop.notifying import Notifications
+from gitfleet.model.events import Event, EventType
 from gitfleet.simulation.clock import ManualClock
 
 
@@ -38,3 +39,13 @@ def test_destinations_that_hang_cost_no_other_one_its_last_message(caplog: Any) 
     assert clock.monotonic() - began == 3.0, "so many seconds in all"
     assert [thread.asked[0] for thread in threads.values()] == [0.0] * 4, "each is told to hurry first"
     assert [line.split(":")[0] for line in caplog.messages] == ["notification a", "notification b", "notification c"]
+
+
+def test_what_happens_in_one_pass_is_bounded() -> None:
+    told = Notifications(
+        config=FleetConfig, given=frozenset(), connect=lambda kind, name: cast(Any, None), clock=ManualClock()
+    )
+    event = Event(type=EventType.FAULTS_CLEARED, fields={})
+    for _ in range(20_001):
+        told.on_event(event)
+    assert len(told._collected) == 20_000

@@ -410,9 +410,11 @@ def test_the_delivery_of_a_cluster_that_is_reached_otherwise_by_now_is_withdrawn
 def test_a_branch_of_somebody_else_among_the_deliveries_stays() -> None:
     world = pull_world()
     world.repo.commit_files("gitfleet/deliver/notes", {"a.txt": "x"}, world.clock.now())
+    delivery = world.repo.files(DELIVER)["delivery.yaml"]
+    world.repo.commit_files("gitfleet/deliver/a-copy", {"delivery.yaml": delivery}, world.clock.now())
     world.commit(deployment("web", "web", "web:2"))
     world.turns()
-    assert "gitfleet/deliver/notes" in world.repo.fetch()
+    assert {"gitfleet/deliver/notes", "gitfleet/deliver/a-copy"} <= world.repo.fetch().keys()
 
 
 def quick_world(*more: dict[str, Any], rules: tuple[ClusterRule, ...] = ()) -> PullWorld:
@@ -652,3 +654,77 @@ def test_an_agent_of_another_cluster_stops_before_it_does_anything() -> None:
     other.identity = lambda: "other"
     with pytest.raises(BadInput, match="was reported by another cluster"):
         other.reconcile()
+
+
+def test_a_manifest_that_is_not_the_object_that_is_named_is_not_applied() -> None:
+    world, _ = ordered_update()
+    files = world.repo.files(DELIVER)
+    path = next(path for path in files if "deployment" in path)
+    other = next(files[one] for one in files if "configmap" in one).replace(b"k:", b"changed:")
+    world.repo.commit_files(DELIVER, {path: other}, world.clock.now())
+    world.cut_off.clear()
+    start = len(world.happenings)
+    world.report("shop-1")
+    assert not [one for one in world.happenings[start:] if one.cluster == "shop-1"]
+    outcomes = read_report("shop-1", world.repo.files(MEMBER)["report.yaml"]).outcomes
+    assert [(one.ok, "manifest is not in the delivery" in one.message) for one in outcomes] == [(False, True)]
+
+
+def test_what_an_operation_came_to_is_that_very_object() -> None:
+    world = quick_world()
+    world.commit(deployment("web", "web", "web:2"))
+    while not any(path.startswith("applied/") for path in world.repo.files(MEMBER)):
+        world.reconcile()
+        world.report("shop-1")
+        world.advance(seconds=5)
+
+    def swapped(files: dict[str, bytes]) -> dict[str, bytes]:
+        applied = [path for path in files if path.startswith("applied/")]
+        assert applied
+        return {**files, **dict.fromkeys(applied, b'{"metadata": {"name": "x", "uid": "y"}, "kind": "ConfigMap"}')}
+
+    edited(swapped)(world)
+    world.reconcile()
+    owned = world.state().inventory["shop-1"]
+    assert "y" not in {entry.uid for entry in owned.values()}
+    world.turns()
+    assert said(world, "shop-1") == said(world, "eu-1")
+
+
+def test_a_failed_operation_is_tried_with_growing_pauses() -> None:
+    refuses = ClusterRule(names=("shop-1",), object=ObjectPattern(kind="ConfigMap", name="extra"), apply="fail")
+    world = quick_world(config_map("web", "extra", {"k": "1"}), rules=(refuses,))
+    agent, tries = world.agents["shop-1"], 0
+
+    def count(_: str, step: AgentStep) -> None:
+        nonlocal tries
+        tries += step is AgentStep.PERFORMED
+
+    world.agent_step = count
+    for _ in range(60):
+        agent.reconcile()
+        world.advance(seconds=1)
+    assert 1 <= tries <= 7
+
+
+def test_an_agent_tries_nothing_while_its_api_server_is_away() -> None:
+    world, _ = ordered_update()
+    steps: list[AgentStep] = []
+    world.agent_step = lambda _, step: steps.append(step)
+    world.cut_off.clear()
+    world.silence("shop-1")
+    world.report("shop-1")
+    assert AgentStep.PERFORMED not in steps
+    assert read_report("shop-1", world.repo.files(MEMBER)["report.yaml"]).outcomes == ()
+
+
+def test_an_agent_that_does_not_see_its_deliveries_is_waited_for_aloud() -> None:
+    world = PullWorld()
+    world.commit(pulled_cluster("shop-1"), *WEB, placement("web"))
+    agent = world.start_agent("shop-1")
+    agent.branches = replace(agent.branches, deliveries="gitfleet/delivr/")
+    for _ in range(8):
+        world.turn()
+        world.advance(seconds=5)
+    assert world.driver.pull is not None
+    assert "the agent has not seen its last delivery on shop-1" in world.driver.pull.waiting

@@ -102,3 +102,20 @@ def test_only_what_one_of_the_clusters_keys_signed_counts(
         "another key": "signed with a key that spec.connection.publicKeys does not have" in said,
         "nobody": "is not signed" in said,
     }[signed_by], said
+
+
+def test_a_report_counts_no_more_once_its_key_is_taken_away(git_http: GitHttpServer, tmp_path: Path) -> None:
+    git_http.create("fleet")
+    remote = GitRemote(git_http.url("fleet"), tmp_path / "mirror")
+    public = []
+    for name in ("old", "new"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / name)], check=True)
+        public.append((tmp_path / f"{name}.pub").read_text().strip())
+    signing = {"gpg.format": "ssh", "user.signingkey": str(tmp_path / "old")}
+    pushed(remote, "shop-1", None, Person(name="agent", email="agent@example.com", signing=signing))
+    reports, found = PullReports(remote, remote, SystemClock()), []
+    for key in public:
+        cluster = clusters(key)["shop-1"]
+        reports.read(remote.fetch(()), Branches(), [cluster])
+        found.append(isinstance(reports.of(cluster, Branches(), datetime.now(UTC)), Silence))
+    assert found == [False, True]

@@ -6,7 +6,7 @@ import json
 import socket
 import time
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -49,6 +49,7 @@ class Server:
     ends: dict[Kind, socket.socket] = field(default_factory=dict)
     refuses: Exception | None = None
     ends_at_once: bool = False
+    forgets: bool = False
 
     def begin_watch(self, kind: Kind, version: str) -> BegunWatch:
         self.begun.append((kind, version))
@@ -58,7 +59,7 @@ class Server:
         self.ends[kind] = theirs
         if self.ends_at_once:
             theirs.close()
-        return BegunWatch(OpenStream(ours, False, ours.close), version or "7", not version)
+        return BegunWatch(OpenStream(ours, False, ours.close), version or "7", not version or self.forgets)
 
     def tell(self, kind: Kind, type_: str, version: str, namespace: str = "web", name: str = "flag") -> None:
         metadata = {"resourceVersion": version, "namespace": namespace, "name": name}
@@ -120,6 +121,28 @@ def test_an_event_of_an_owned_object_counts_and_others_move_the_version_on(play:
     eventually(lambda: play.server.begun.count((MAPS, "9")) == 1)  # it goes on from there
     play.server.tell(MAPS, "DELETED", "10")
     eventually(lambda: not play.holds(mark))
+
+
+def test_a_change_of_a_namespace_counts(play: Play) -> None:
+    mark = play.marked()
+    play.server.tell(NAMESPACES, "DELETED", "8", namespace="", name="web")
+    eventually(lambda: not play.holds(mark))
+
+
+def test_a_watch_that_goes_on_with_a_list_may_have_missed_something(play: Play) -> None:
+    mark = play.marked()
+    play.pass_time(10)
+    play.server.forgets = True
+    play.server.ends[MAPS].close()
+    eventually(lambda: play.server.begun.count((MAPS, "7")) == 1)
+    eventually(lambda: not play.holds(mark))
+
+
+def test_a_watch_vouches_for_no_other_connection(play: Play) -> None:
+    mark = play.marked()
+    assert play.watching.unchanged(play.cluster, mark)
+    elsewhere = replace(play.cluster, connection=Connection(context="elsewhere"))
+    assert not play.watching.unchanged(elsewhere, mark)
 
 
 def test_a_watch_that_ends_at_once_is_not_opened_over_and_over(play: Play) -> None:
