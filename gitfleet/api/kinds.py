@@ -14,6 +14,7 @@ from gitfleet.api.fleet import GITFLEET_GROUP, FleetConfig
 from gitfleet.api.freeze_files import FREEZES, Freeze, FreezeOverride
 from gitfleet.api.helm_releases import HELM_RELEASE_FILE, HelmRelease
 from gitfleet.api.holds import Hold
+from gitfleet.api.metrics import MetricTemplate
 from gitfleet.api.overrides import ClusterResourceOverride, ResourceOverride
 from gitfleet.api.pins import PINS, Pin
 from gitfleet.api.placements import PLACEMENT_GROUP, Placement
@@ -22,12 +23,11 @@ from gitfleet.api.scenarios import ScenarioFile
 from gitfleet.api.schemas import json_schema
 from gitfleet.api.snapshots import PolicySnapshot, ResourceSnapshot
 from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun, StagedStrategy
+from gitfleet.api.workload_rollouts import APP_GROUP, ROLLOUTS, TRAIT_GROUP, AppRollout, RolloutTrait
 from gitfleet.errors import BadInput
 from gitfleet.formats.near_names import nearest
 
 KUBEFLEET_VERSIONS: Final = ("v1", "v1beta1", "v1alpha1")
-ROLLOUTS: Final = "rollouts"
-"""The folder of workload rollouts, which are kept as written: no kind is declared for them yet."""
 _NOT_ACTED_ON: Final[frozenset[str]] = frozenset()
 """Folders of kinds that are read and kept, and on which nothing acts yet."""
 NOT_ACTED_ON: Final = "is read and kept, and nothing acts on it in this version of gitfleet; do not rely on it"
@@ -134,8 +134,6 @@ def kind_named(word: str) -> Kind:
 
 def list_named(word: str) -> str:
     """What `get` lists the objects under that a word stands for; BadInput as `kind_named`."""
-    if word.lower() in (ROLLOUTS, "rollout"):
-        return ROLLOUTS
     kind = kind_named(word)
     if kind.place is Place.OWN_FILE:
         raise BadInput(f"no branch holds a {kind.name}", hint="it is a file that a command is given")
@@ -241,6 +239,25 @@ _KINDS: Final = (
         for one in (Freeze, FreezeOverride)
     ),
     _own(Quarantine, folder="quarantines"),
+    *(
+        Kind(
+            group=group,
+            name=name,
+            declaration=declaration,
+            short_names=short_names,
+            namespaced=True,
+            versions=versions,
+            folder=ROLLOUTS,
+            key=_key,
+        )
+        for group, name, declaration, versions, short_names in (
+            (TRAIT_GROUP, "RolloutTrait", RolloutTrait, ("v1alpha1",), ("rollout",)),
+            (TRAIT_GROUP, "Rollout", RolloutTrait, ("v1alpha1",), ()),
+            (APP_GROUP, "AppRollout", AppRollout, ("v1beta1", "v1alpha2"), ()),
+            (APP_GROUP, "ApplicationDeployment", AppRollout, ("v1beta1", "v1alpha2"), ()),
+        )
+    ),
+    _own(MetricTemplate, namespaced=True, key=_key),
     _own(Pin, folder=PINS),
     *_pairs(_STATE_PAIRS, Place.STATE_BRANCH),
     _own(Hold, folder="holds", place=Place.STATE_BRANCH),

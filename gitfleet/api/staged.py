@@ -5,7 +5,6 @@ Sources: KubeFleet apis/placement and pkg/utils/validator; decisions D8, D9, D11
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,26 +22,19 @@ from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.values import (
     Annotations,
     IntOrPercent,
+    Key,
     LabelKey,
     NamespacedName,
     NonEmpty,
     ObjectName,
     Seconds,
     ShortName,
+    SnapshotIndex,
     above_zero,
 )
 from gitfleet.formats.durations import SCHEMA_WITH_ZERO, read_seconds, seconds_text
 
 _API_VERSION: Final = f"{PLACEMENT_GROUP}/v1beta1"
-_SNAPSHOT_NUMBER: Final = re.compile("[0-9]{0,18}")
-
-
-def _index(value: Any) -> str | None:
-    # KubeFleet has a string here; a plain whole number cannot be misunderstood.
-    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if not isinstance(text, str) or not _SNAPSHOT_NUMBER.fullmatch(text):
-        raise ValueError('must be the number of a snapshot, such as "0", of at most 18 digits; correct it')
-    return text or None
 
 
 def _stage_name(text: str) -> str | None:
@@ -57,15 +49,8 @@ DIGEST: Final = "gitfleet.dev/digest"
 SNAPSHOT_INDEX: Final = "gitfleet.dev/resource-snapshot-index"
 """The annotation of an approval, and of its request, that says which snapshot the run rolls out."""
 Concurrency = Annotated[IntOrPercent, above_zero("must be at least 1, or 1% to 100%; raise it")]
-_INDEX: Final = {
-    "anyOf": [
-        {"type": "string", "pattern": f"^{_SNAPSHOT_NUMBER.pattern}$"},
-        {"type": "integer", "minimum": 0, "maximum": 10**18 - 1},
-    ]
-}
 
 
-Key = Annotated[NamespacedName, Inline(("metadata",))]
 ShortKey = Annotated[NamespacedName, Inline(("metadata",), types={"name": ShortName})]
 """For kinds whose names KubeFleet limits to 63 characters."""
 
@@ -193,7 +178,7 @@ class StagedRun:
     key: ShortKey
     placement_name: NonEmpty
     strategy_name: Annotated[NonEmpty, At("spec", "stagedRolloutStrategyName")]
-    resource_snapshot_index: Annotated[str | None, Form(_index, _INDEX)] = None
+    resource_snapshot_index: SnapshotIndex = None
     state: Annotated[str, OneOf("Initialize", "Run", "Stop")] | None = None
     began_elsewhere: Annotated[str, Only.MEMORY] = ""
     body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)

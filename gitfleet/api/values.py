@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 
 from annotated_types import MinLen
 
-from gitfleet.api.annotations import Accept, Check, Default, Form
+from gitfleet.api.annotations import Accept, Check, Default, Form, Inline
 from gitfleet.formats.durations import SCHEMA as DURATION_SCHEMA
 from gitfleet.formats.durations import read_seconds, seconds_text
 from gitfleet.formats.git_names import BRANCH, is_branch
@@ -28,6 +28,7 @@ _NAMESPACE: Final = re.compile(_DNS_LABEL)
 _KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
 _NAME_PART: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _PROPERTY_PART: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_SNAPSHOT_NUMBER: Final = re.compile("[0-9]{0,18}")
 _LABEL_VALUE: Final = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 
 
@@ -110,6 +111,15 @@ def read_bytes_text(text: Any) -> str:
         raise ValueError("must be base64") from None
 
 
+def read_snapshot_index(value: Any) -> str | None:
+    """The number of a snapshot, as text; None for an empty one, ValueError where it is none."""
+    # KubeFleet has a string here; a plain whole number cannot be misunderstood.
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(text, str) or not _SNAPSHOT_NUMBER.fullmatch(text):
+        raise ValueError('must be the number of a snapshot, such as "0", of at most 18 digits; correct it')
+    return text or None
+
+
 _OBJECT_NAME: Final = "must be lower-case letters, digits, dashes and dots, at most 253; rename it"
 _SHORT_NAME: Final = "must be lower-case letters, digits, dashes and dots, at most 63; rename it"
 _NAMESPACE_NAME: Final = "must be lower-case letters, digits and dashes, at most 63; rename it"
@@ -177,6 +187,14 @@ def above_zero(sentence: str) -> Check:
     return Check(lambda amount: sentence if is_zero(amount) else None, ABOVE_ZERO_SCHEMA)
 
 
+_INDEX_SCHEMA: Final = {
+    "anyOf": [
+        {"type": "string", "pattern": f"^{_SNAPSHOT_NUMBER.pattern}$"},
+        {"type": "integer", "minimum": 0, "maximum": 10**18 - 1},
+    ]
+}
+SnapshotIndex = Annotated[str | None, Form(read_snapshot_index, _INDEX_SCHEMA)]
+"""The number of a resource snapshot."""
 DURATION: Final = Form(read_seconds, DURATION_SCHEMA, seconds_text)
 Seconds = Annotated[float, DURATION]
 """A Go duration in the file, seconds in memory."""
@@ -194,3 +212,7 @@ class NamespacedName:
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+Key = Annotated[NamespacedName, Inline(("metadata",))]
+"""What names an object that may have a namespace."""

@@ -17,18 +17,6 @@ WRITTEN_BY_GITFLEET: Final = frozenset(
 )
 """KubeFleet's kinds that a hub's own controllers write, beside those that stand on the state branch as they are."""
 
-ROLLOUT_KINDS: Final = frozenset(
-    {
-        ("standard.oam.dev", "RolloutTrait"),
-        ("standard.oam.dev", "Rollout"),
-        ("core.oam.dev", "RolloutTrait"),
-        ("core.oam.dev", "Rollout"),
-        ("core.oam.dev", "AppRollout"),
-        ("core.oam.dev", "ApplicationDeployment"),
-    }
-)
-"""Workload rollouts (seed 004), kept as written."""
-
 
 def is_our_group(group: str) -> bool:
     """Whether gitfleet reads kinds of an API group itself: outside `resources/`, others of the group are errors."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from gitfleet.api.helm_releases import HELM_RELEASE_FILE
-from gitfleet.api.kinds import ROLLOUTS, watched_kinds
+from gitfleet.api.kinds import watched_kinds
 from gitfleet.desired.ignore_rules import IgnoreRules
 
 IGNORE_FILE: Final = ".gitfleetignore"
@@ -42,7 +42,7 @@ def is_ours(path: str) -> bool:
     folder, slash, _ = path.partition("/")
     if not slash:
         return path == FLEET_FILE
-    return folder in (PAYLOAD_FOLDER, ROLLOUTS) or any(kind.folder == folder for kind in watched_kinds())
+    return folder == PAYLOAD_FOLDER or any(kind.folder == folder for kind in watched_kinds())
 
 
 def is_payload_path(path: str) -> bool:

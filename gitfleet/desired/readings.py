@@ -11,15 +11,16 @@ from typing import Any, Final, TypeAlias
 
 from gitfleet.api import Break, Location, dotted, read, without_nulls
 from gitfleet.api.faults import Fault, Severity
-from gitfleet.api.kinds import KINDS, NOT_ACTED_ON, ONLY_A_BUILD_FILE, ROLLOUTS, Kind, Place, watched_kinds
+from gitfleet.api.kinds import KINDS, NOT_ACTED_ON, ONLY_A_BUILD_FILE, Kind, Place, watched_kinds
 from gitfleet.api.objects import Identity, JsonObject, JsonValue, Manifest, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.staged import Approval, StagedRun
 from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait
 from gitfleet.desired.approvals import approval_warnings
 from gitfleet.desired.encrypted import Decrypted
 from gitfleet.desired.exported import with_beginning
-from gitfleet.desired.kinds import ROLLOUT_KINDS, WRITTEN_BY_GITFLEET, is_our_group
+from gitfleet.desired.kinds import WRITTEN_BY_GITFLEET, is_our_group
 from gitfleet.desired.paths import IGNORE_FILE, is_ours, is_payload_path
 from gitfleet.desired.payload import read_manifest
 from gitfleet.formats.kinds import is_envelope_kind
@@ -33,18 +34,10 @@ _BUILDS: Final = tuple(kind for kind in KINDS.values() if kind.place is Place.BU
 
 
 @dataclass(frozen=True, slots=True)
-class Rollout:
-    """A workload rollout, kept as written."""
-
-    body: JsonObject
-    origin: Origin
-
-
-@dataclass(frozen=True, slots=True)
 class ReadObject:
     """One sound object of a file; `label` is `Kind/name` or `Kind/namespace/name`, for messages.
 
-    `value` is of the class that its kind declares (`api.kinds`), a Manifest for payload, a Rollout for rollouts. The
+    `value` is of the class that its kind declares (`api.kinds`) or a Manifest for payload. The
     identity of payload of our own kinds has "payload " before its group.
     """
 
@@ -115,8 +108,6 @@ def by_kind(items: Iterable[ReadObject]) -> tuple[dict[str, dict[Any, Any]], lis
     for item in items:
         if isinstance(item.value, Manifest):
             manifests.append(item.value)
-        elif isinstance(item.value, Rollout):
-            objects.setdefault(ROLLOUTS, {})[item.origin] = item.value
         else:
             kind = KINDS[item.identity[:2]]
             objects.setdefault(kind.listed_as, {})[kind.key(item.value)] = item.value
@@ -184,9 +175,6 @@ def _read_document(path: str, value: JsonValue, origin: Origin, decrypted: Decry
         return _read_payload(value, origin, label, decrypted)
     if is_our_group(group):
         return _read_ours(value, origin, label, version)
-    if (group, str(name)) in ROLLOUT_KINDS:
-        warnings: list[Break] = [(("kind",), NOT_ACTED_ON)]
-        return _Found(label=label, identity=_identity_of(value), value=Rollout(value, origin), warnings=warnings)
     misplaced = next((kind for kind in watched_kinds() if kind.name == name and is_near(group, kind.group)), None)
     if misplaced is not None:
         sentence = f"is not the group of {name}; did you mean {misplaced.group}/{misplaced.versions[0]}?"
@@ -220,6 +208,8 @@ def _written(made: Any, value: JsonObject, origin: Origin) -> Any:
     if not hasattr(made, "body"):
         return replace(made, origin=origin)
     body = {field_name: part for field_name, part in value.items() if field_name != "status"}
+    if isinstance(made, RolloutTrait | AppRollout):
+        made = replace(made, kind=str(value["kind"]))
     return replace(made, body=body, origin=origin)
 
 

@@ -11,10 +11,12 @@ from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.model.approvals import FactsByApproval
+from gitfleet.model.calls import Answers, Call
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure
+from gitfleet.model.held_fields import HeldByCluster
 from gitfleet.model.observations import ClusterObservation
-from gitfleet.model.operations import Outcome
+from gitfleet.model.operations import Outcome, RolloutWrite
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import FleetState
 from gitfleet.model.works import Work
@@ -35,6 +37,8 @@ class Inputs:
     """By its old name, what a placement is to be that cannot have its new name yet; `desired` has what it was."""
     approvals: FactsByApproval | None = None
     """How the approvals came to the watched branch that may answer a request; None where nobody could look."""
+    answers: Answers = field(default_factory=dict)
+    """What came of the calls that earlier decisions asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +64,12 @@ class Decision:
     overrides: tuple[OverrideSnapshot, ...] = ()
     waiting: tuple[str, ...] = ()
     """What waits beside the rollouts, in a sentence each."""
+    steps: tuple[RolloutWrite, ...] = ()
+    """What workload rollouts do on clusters."""
+    calls: tuple[Call, ...] = ()
+    """What is to be asked of webhooks and metric providers, once this is published."""
+    held: HeldByCluster = field(default_factory=dict)
+    """What applying leaves to workload rollouts."""
 
     def touched(self, outcomes: Iterable[Outcome]) -> dict[str, ClusterObservation]:
         """The observations of clusters on which something was done or is wanted otherwise than when they were observed,

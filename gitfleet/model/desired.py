@@ -12,6 +12,7 @@ from gitfleet.api.faults import Fault, LastGood, Severity
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.freeze_files import FREEZES, Freeze, FreezeOverride, FreezeRules
 from gitfleet.api.kinds import KINDS
+from gitfleet.api.metrics import MetricTemplate
 from gitfleet.api.objects import GroupKind, Identity, Manifest
 from gitfleet.api.overrides import Override, OverrideKey
 from gitfleet.api.pins import PINS, Pin
@@ -19,6 +20,7 @@ from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun, StagedStrategy
 from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_rollouts import ROLLOUTS, WorkloadRollout
 from gitfleet.formats.kinds import BUILT_IN_KINDS
 from gitfleet.formats.near_names import nearest
 from gitfleet.model.approvals import ByRequest, by_request
@@ -99,8 +101,7 @@ class Desired:
     here, by group, kind, namespace and name: they explain the commit and are no part of what it wants; `ignored` are
     the files of placed objects that an ignore rule hides, with the rule's line. `objects` are the
     values of every kind that people write, by what `get` lists
-    them under (`Kind.listed_as`) and by their key; workload rollouts are kept there as written. The properties are for
-    the kinds that packages decide on.
+    them under (`Kind.listed_as`) and by their key. The properties are for the kinds that packages decide on.
     """
 
     commit: str
@@ -151,6 +152,10 @@ class Desired:
     """Pins by name; a placement has one at most."""
     budgets = _Listed[str, DisruptionBudget]("budgets")
     """Disruption budgets by name."""
+    rollouts = _Listed[NamespacedName, WorkloadRollout](ROLLOUTS)
+    """Workload rollouts by namespace and name."""
+    metric_templates = _Listed[NamespacedName, MetricTemplate]("metrictemplates")
+    """Metric templates by namespace and name."""
 
     @cached_property
     def approvals_by_request(self) -> ByRequest:

@@ -7,8 +7,9 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from gitfleet.api.bindings import FieldWriter
-from gitfleet.api.objects import Identity, Manifest, ObjectKey
+from gitfleet.api.objects import Identity, JsonObject, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.values import NamespacedName
 from gitfleet.formats.field_trees import FieldTree
 from gitfleet.model.observations import LiveObject
 
@@ -162,9 +163,46 @@ class Refuse(_Compared):
     code: RefuseCode
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch:
+    """A step of a workload rollout: a JSON merge patch (RFC 7396) of fields that the rollout holds, for that very
+    object (`uid`) and only while nobody changed it (`resource_version`)."""
+
+    cluster: str
+    rollout: NamespacedName
+    reason: str
+    key: ObjectKey
+    uid: str
+    resource_version: str
+    patch: JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletePod:
+    """A step of a workload rollout: a pod goes, for its controller to make a new one; `uid` is a precondition."""
+
+    cluster: str
+    rollout: NamespacedName
+    reason: str
+    key: ObjectKey
+    uid: str
+
+
 Operation: TypeAlias = Create | Update | Delete | Release | Keep | Refuse
 Write: TypeAlias = Create | Update | Delete
-"""An operation that is carried out on a cluster."""
+"""An operation that is carried out on a cluster for a placement."""
+RolloutWrite: TypeAlias = Patch | DeletePod
+"""An operation that is carried out on a cluster for a workload rollout."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutOutcome:
+    """What came of one step of a workload rollout; the fields are those of an Outcome."""
+
+    operation: RolloutWrite
+    ok: bool
+    code: OutcomeCode
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

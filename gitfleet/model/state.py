@@ -22,6 +22,7 @@ from gitfleet.api.runs import ApprovalRequest, RunRecord
 from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 from gitfleet.api.staged import Eviction
 from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_records import RolloutRecord
 
 if TYPE_CHECKING:
     from _typeshed import SupportsDunderLT
@@ -177,6 +178,8 @@ class FleetState:
     """The approval requests of runs."""
     quarantines: Mapping[str, Quarantine] = field(default_factory=dict)
     """Content that must not be rolled out, by the quarantine's name."""
+    rollouts: Mapping[NamespacedName, RolloutRecord] = field(default_factory=dict)
+    """The workload rollouts, each with how far it is on its clusters."""
     misplaced: frozenset[str] = field(default=frozenset(), compare=False)
     """Folders of the branch whose files were read and are not those that would be written now: an older split, an edit
     by hand. The next change rewrites them."""

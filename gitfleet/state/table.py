@@ -22,6 +22,7 @@ from gitfleet.api.runs import ApprovalRequest, RunRecord
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.api.staged import EVICTION, Eviction
 from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_records import RolloutRecord
 from gitfleet.model.failures import Subject
 from gitfleet.state import paths
 from gitfleet.state.file_kinds import FileKind, StateField, own_file
@@ -126,6 +127,7 @@ KINDS: Final[tuple[FileKind[Any], ...]] = (
             subject=Subject.of_placement, gather=gather_placements, write=write_placement, folder=paths.bindings_folder
         ),
     ),
+    own_file("rollouts", RolloutRecord, "WorkloadRollout", key=NamespacedName, watched=True),
     own_file("evictions", Eviction, EVICTION, needs=_evicted_placement, watched=True),
     FileKind(
         name="resources",

@@ -11,8 +11,7 @@ import pytest
 from gitfleet.api.annotations import At
 from gitfleet.api.conditions import Conditions
 from gitfleet.api.layout import document
-from gitfleet.api.staged import Key
-from gitfleet.api.values import NamespacedName
+from gitfleet.api.values import Key, NamespacedName
 from gitfleet.errors import BadInput
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState

@@ -1,0 +1,124 @@
+"""Metrics that gate a rollout: what is measured, and what a measurement must be (seed 004, CanaryMetric).
+
+A canary metric of a batch and an Analysis task of a stage are the same thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, Final
+
+from annotated_types import Interval, Len
+
+from gitfleet.api.annotations import Break, Only
+from gitfleet.api.fleet import GITFLEET_GROUP
+from gitfleet.api.layout import document
+from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.values import Key, NonEmpty, ObjectName, Seconds
+
+METRIC_TEMPLATE: Final = "MetricTemplate"
+
+
+class NoData(StrEnum):
+    """What a measurement without data counts as: a failed one, a passed one, or none."""
+
+    FAIL = "Fail"
+    COUNT_AS_PASSED = "Pass"
+    INCONCLUSIVE = "Inconclusive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsRange:
+    """Between which values a measurement passes, both included.
+
+    min: the smallest value that passes
+    max: the largest value that passes
+    """
+
+    min: float | None = None
+    max: float | None = None
+
+    def breaks(self) -> Iterator[Break]:
+        """It says something, and some value can be in it."""
+        if self.min is None and self.max is None:
+            yield (), "needs `min` or `max`; add one"
+        elif self.min is not None and self.max is not None and self.min > self.max:
+            yield ("min",), "must not be above `max`; correct one of them"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemplateReference:
+    """The MetricTemplate with the query.
+
+    apiVersion: gitfleet.dev/v1alpha1, which may be left out
+    kind: MetricTemplate, which may be left out
+    namespace: its namespace; the rollout's own where it is absent
+    name: its name
+    """
+
+    api_version: str = ""
+    kind: str = METRIC_TEMPLATE
+    namespace: str = ""
+    name: ObjectName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanaryMetric:
+    """One metric, measured again and again, and what lets the rollout go on.
+
+    name: what the metric is called in messages
+    interval: the time between two measurements
+    initialDelay: the time before the first measurement
+    count: how many measurements must pass
+    metricsRange: between which values a measurement passes
+    successCondition: a CEL expression over `result` (the first value) and `results` (all) that is true of a passed one
+    failureCondition: a CEL expression that is true of a failed one
+    failureLimit: how many measurements running may fail; one more fails the rollout
+    inconclusiveLimit: how many measurements running may be neither; one more fails the rollout
+    noData: what a measurement without data counts as
+    templateRef: the MetricTemplate with the query
+    args: values for the variables of the template, beside those that are always there
+    """
+
+    name: ObjectName
+    interval: Seconds = 60.0
+    initial_delay: Seconds | None = None
+    count: Annotated[int, Interval(ge=1, le=1000)] = 1
+    metrics_range: MetricsRange | None = None
+    success_condition: NonEmpty | None = None
+    failure_condition: NonEmpty | None = None
+    failure_limit: Annotated[int, Interval(ge=0, le=1000)] = 0
+    inconclusive_limit: Annotated[int, Interval(ge=0, le=1000)] = 3
+    no_data: NoData = NoData.FAIL
+    template_ref: TemplateReference
+    args: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricProvider:
+    """Who evaluates a query.
+
+    type: the name of the provider: prometheus, or one that is installed
+    address: where it is, as a URL; the process must allow the host
+    """
+
+    type: NonEmpty = "prometheus"
+    address: NonEmpty
+
+
+@document("spec", identify=lambda _: (f"{GITFLEET_GROUP}/v1alpha1", METRIC_TEMPLATE))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricTemplate:
+    """A query with variables in double braces, such as {{ cluster }}, {{ namespace }} and {{ name }}.
+
+    provider: who evaluates the query
+    query: the query
+    """
+
+    key: Key
+    provider: MetricProvider
+    query: Annotated[NonEmpty, Len(1, 10_000)]
+    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
+    origin: Annotated[Origin | None, Only.MEMORY] = None

@@ -1,0 +1,198 @@
+"""Workload rollouts as gitfleet keeps them on the state branch: the object with the status of each cluster (seed 004,
+State Transition; KubeVela's RolloutStatus for the names of the fields).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+from gitfleet.api.annotations import At
+from gitfleet.api.conditions import Conditions
+from gitfleet.api.labels import LabelSelector
+from gitfleet.api.layout import document
+from gitfleet.api.metrics import MetricTemplate
+from gitfleet.api.objects import JsonObject, ObjectKey
+from gitfleet.api.rollout_plans import RolloutPlan, WebhookType
+from gitfleet.api.values import Key, SnapshotIndex, Time
+from gitfleet.api.workload_rollouts import APP_GROUP, TRAIT_GROUP, PlacementReference, WorkloadReference
+
+
+class RollingState(StrEnum):
+    """The top-level states of a rollout."""
+
+    VERIFYING_SPEC = "verifyingSpec"
+    INITIALIZING = "initializing"
+    ROLLING_IN_BATCHES = "rollingInBatches"
+    FINALISING = "finalising"
+    FAILING = "rolloutFailing"
+    ABANDONING = "rolloutAbandoning"
+    SUCCEEDED = "rolloutSucceed"
+    FAILED = "rolloutFailed"
+    ABANDONED = "rolloutAbandoned"
+
+
+class BatchState(StrEnum):
+    """The states of a batch."""
+
+    INITIALIZING = "batchInitializing"
+    IN_ROLLING = "batchInRolling"
+    VERIFYING = "batchVerifying"
+    VERIFY_FAILED = "batchVerifyFailed"
+    FINALIZING = "batchFinalizing"
+    READY = "batchReady"
+
+
+class RolloutMode(StrEnum):
+    """What a rollout does to its workload: from source to target, in place to a new template, or another size."""
+
+    SOURCE_TO_TARGET = "SourceToTarget"
+    IN_PLACE = "InPlace"
+    SCALE = "Scale"
+
+
+class WorkloadConditionType(StrEnum):
+    """KubeVela's conditions of a rollout, in the order in which they come about."""
+
+    SPEC_VERIFYING = "RolloutSpecVerifying"
+    INITIALIZING = "RolloutInitializing"
+    IN_PROGRESS = "RolloutInProgress"
+    BATCH_INITIALIZING = "BatchInitializing"
+    BATCH_VERIFYING = "BatchVerifying"
+    BATCH_FINALIZING = "BatchFinalizing"
+    BATCH_READY = "BatchReady"
+    BATCH_PAUSED = "BatchPaused"
+    FINALIZING = "RolloutFinalizing"
+    SUCCEEDED = "RolloutSucceed"
+    FAILING = "RolloutFailing"
+    FAILED = "RolloutFailed"
+    ABANDONING = "RolloutAbandoning"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookStatus:
+    """What came of one webhook of one phase: `id` is its idempotency key, `attempt` how often it was called without an
+    answer or rejected with `onFailure: wait`, `at` when it last answered, `outcome` what it said ("" so far nothing).
+    `since` is when the call was decided; the next attempt is not made before `not_before`."""
+
+    id: str
+    type: WebhookType
+    name: str
+    batch: int | None = None
+    attempt: int = 0
+    at: Time | None = None
+    outcome: str = ""
+    message: str = ""
+    not_before: Time | None = None
+
+
+class MeasurementVerdict(StrEnum):
+    """What one measurement means."""
+
+    PASSED = "Passed"
+    FAILED = "Failed"
+    INCONCLUSIVE = "Inconclusive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """One measurement: the resolved `query` and its moment `at` are enough to make it again; `verdict` None: it has no
+    answer yet. `id` is the call's."""
+
+    id: str
+    metric: str
+    provider: str
+    address: str
+    query: str
+    at: Time
+    values: tuple[float, ...] = ()
+    outcome: str = ""
+    verdict: MeasurementVerdict | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterRolloutStatus:
+    """How far a rollout is on one cluster.
+
+    `attempt` counts how often the rollout began anew here; it is a part of every idempotency key. `target` and
+    `sources` are the workloads, as they were found. `half` says that the second half of the batch is under way;
+    `batch_started` is when the batch began to roll. `revert` says that what is let go goes back to the pods of before;
+    `originals` are the values that the fields had which the rollout holds, by the workload's kind/name and JSON
+    pointer: they come back where no placement has the workload.
+    """
+
+    cluster: Annotated[str, At("clusterName")]
+    rolling_state: RollingState = RollingState.VERIFYING_SPEC
+    batch_rolling_state: BatchState | None = None
+    current_batch: int = 0
+    mode: RolloutMode | None = None
+    original_size: Annotated[int, At("rolloutOriginalSize")] = 0
+    target_size: Annotated[int, At("rolloutTargetSize")] = 0
+    upgraded_replicas: int = 0
+    upgraded_ready_replicas: int = 0
+    new_template: Annotated[str, At("newPodTemplateIdentifier")] = ""
+    last_template: Annotated[str, At("lastAppliedPodTemplateIdentifier")] = ""
+    attempt: int = 0
+    target: ObjectKey | None = None
+    sources: tuple[ObjectKey, ...] = ()
+    source_sizes: tuple[int, ...] = ()
+    half: bool = False
+    revert: bool = False
+    batch_started: Time | None = None
+    since: Time | None = None
+    """When the present state began."""
+    originals: JsonObject | None = None
+    webhooks: tuple[WebhookStatus, ...] = ()
+    measurements: tuple[Measurement, ...] = ()
+    conditions: Conditions = ()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is in a terminal state."""
+        return self.rolling_state in _TERMINAL
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has claimed its workload and not let go of it."""
+        return self.rolling_state in _RUNNING
+
+
+_TERMINAL = frozenset({RollingState.SUCCEEDED, RollingState.FAILED, RollingState.ABANDONED})
+_RUNNING = frozenset(
+    {
+        RollingState.INITIALIZING,
+        RollingState.ROLLING_IN_BATCHES,
+        RollingState.FINALISING,
+        RollingState.FAILING,
+        RollingState.ABANDONING,
+    }
+)
+
+
+def _api_version(record: RolloutRecord) -> tuple[str, str]:
+    is_app = record.placement_ref is not None
+    return (f"{APP_GROUP}/v1beta1" if is_app else f"{TRAIT_GROUP}/v1alpha1", record.kind)
+
+
+@document("spec", identify=_api_version)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutRecord:
+    """A workload rollout as gitfleet carries it out: its spec as accepted last, with the metric templates that it
+    names, and how far it is on each cluster, by name. One whose file is gone is `removing` until it has let go."""
+
+    key: Key
+    kind: Annotated[str, At("kind")]
+    target_ref: WorkloadReference | None = None
+    source_ref: tuple[WorkloadReference, ...] = ()
+    placement_ref: PlacementReference | None = None
+    target_revision: SnapshotIndex = None
+    source_revision: SnapshotIndex = None
+    component_list: tuple[str, ...] = ()
+    rollout_plan: RolloutPlan
+    clusters_selector: Annotated[LabelSelector | None, At("spec", "clusters")] = None
+    order: str = "parallel"
+    templates: Annotated[tuple[MetricTemplate, ...], At("status", "metricTemplates")] = ()
+    removing: Annotated[bool, At("status", "removing")] = False
+    clusters: Annotated[tuple[ClusterRolloutStatus, ...], At("status", "clusters")] = ()
