@@ -28,9 +28,6 @@ from gitfleet.errors import BadInput
 from gitfleet.formats.near_names import nearest
 
 KUBEFLEET_VERSIONS: Final = ("v1", "v1beta1", "v1alpha1")
-_NOT_ACTED_ON: Final[frozenset[str]] = frozenset()
-"""Folders of kinds that are read and kept, and on which nothing acts yet."""
-NOT_ACTED_ON: Final = "is read and kept, and nothing acts on it in this version of gitfleet; do not rely on it"
 ONLY_A_BUILD_FILE: Final = (
     f"is read only in a file named {HELM_RELEASE_FILE} in a folder below resources/; move it there"
 )
@@ -64,11 +61,6 @@ class Kind:
     folder: str = ""
     key: Callable[[Any], Any] = attrgetter("name")
     place: Place = Place.WATCHED_BRANCH
-
-    @property
-    def is_acted_on(self) -> bool:
-        """Whether this version does anything with its objects, beside keeping them."""
-        return self.folder not in _NOT_ACTED_ON
 
     @property
     def plural(self) -> str:
@@ -244,17 +236,16 @@ _KINDS: Final = (
             group=group,
             name=name,
             declaration=declaration,
-            short_names=short_names,
             namespaced=True,
             versions=versions,
             folder=ROLLOUTS,
             key=_key,
         )
-        for group, name, declaration, versions, short_names in (
-            (TRAIT_GROUP, "RolloutTrait", RolloutTrait, ("v1alpha1",), ("rollout",)),
-            (TRAIT_GROUP, "Rollout", RolloutTrait, ("v1alpha1",), ()),
-            (APP_GROUP, "AppRollout", AppRollout, ("v1beta1", "v1alpha2"), ()),
-            (APP_GROUP, "ApplicationDeployment", AppRollout, ("v1beta1", "v1alpha2"), ()),
+        for group, name, declaration, versions in (
+            (TRAIT_GROUP, "RolloutTrait", RolloutTrait, ("v1alpha1",)),
+            (TRAIT_GROUP, "Rollout", RolloutTrait, ("v1alpha1",)),
+            (APP_GROUP, "AppRollout", AppRollout, ("v1beta1", "v1alpha2")),
+            (APP_GROUP, "ApplicationDeployment", AppRollout, ("v1beta1", "v1alpha2")),
         )
     ),
     _own(MetricTemplate, namespaced=True, key=_key),

@@ -116,7 +116,7 @@ class Measurement:
 class ClusterRolloutStatus:
     """How far a rollout is on one cluster.
 
-    `attempt` counts how often the rollout began anew here; it is a part of every idempotency key. `target` and
+    `attempt` counts how often the rollout began again here; it is a part of every idempotency key. `target` and
     `sources` are the workloads, as they were found. `half` says that the second half of the batch is under way;
     `batch_started` is when the batch began to roll. `revert` says that what is let go goes back to the pods of before;
     `originals` are the values that the fields had which the rollout holds, by the workload's kind/name and JSON

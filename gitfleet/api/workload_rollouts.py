@@ -1,5 +1,5 @@
 """Workload rollouts as people write them: RolloutTrait (and its later name Rollout), and AppRollout (in the seed:
-ApplicationDeployment). Source: seed 004; spec/workload-rollout.md for how they name what gitfleet places.
+ApplicationDeployment). Source: seed 004; docs/workload-rollouts.md.
 """
 
 from __future__ import annotations

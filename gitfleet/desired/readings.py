@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from gitfleet.api import Break, Location, dotted, read, without_nulls
 from gitfleet.api.faults import Fault, Severity
-from gitfleet.api.kinds import KINDS, NOT_ACTED_ON, ONLY_A_BUILD_FILE, Kind, Place, watched_kinds
+from gitfleet.api.kinds import KINDS, ONLY_A_BUILD_FILE, Kind, Place, watched_kinds
 from gitfleet.api.objects import Identity, JsonObject, JsonValue, Manifest, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.staged import Approval, StagedRun
@@ -198,8 +198,6 @@ def _read_ours(value: dict[str, Any], origin: Origin, label: str, version: str) 
     warnings = list(made.warnings()) if hasattr(made, "warnings") else []
     if isinstance(made, Approval):
         warnings += approval_warnings(made)
-    if not kind.is_acted_on:
-        warnings.append((("kind",), NOT_ACTED_ON))
     return _Found(label=label, identity=identity, value=_written(made, value, origin), warnings=warnings)
 
 

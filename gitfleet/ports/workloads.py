@@ -9,7 +9,7 @@ from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.workload_records import RolloutMode
 from gitfleet.model.held_fields import ABSENT, Fields
 from gitfleet.model.observations import LiveObject
-from gitfleet.workload.handlers import (
+from gitfleet.workload import (
     Counts,
     Goal,
     HandlerFactory,

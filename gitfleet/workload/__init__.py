@@ -5,3 +5,7 @@
 
 Everything here is pure.
 """
+
+from gitfleet.workload.handlers import Counts, Goal, HandlerFactory, Scaling, Step, WorkloadHandler, Workloads
+
+__all__ = ["Counts", "Goal", "HandlerFactory", "Scaling", "Step", "WorkloadHandler", "Workloads"]

@@ -1,4 +1,4 @@
-"""The state machine of a rollout on one cluster, as one table (seed 004, State Transition; spec/workload-rollout.md).
+"""The state machine of a rollout on one cluster, as one table (seed 004, State Transition).
 
 A phase is a state of the seed with its sub-state. Any pair that has no line is an error that names both. The diagram in
 docs/workload-rollouts.md is drawn from this table by a test.

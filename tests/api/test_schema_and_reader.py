@@ -30,7 +30,7 @@ TEXTS: Final = (
     "ssh-ed25519 AAAAC3Nza name", "ssh-ed25519",
 )  # fmt: skip
 OTHERS: Final[tuple[Any, ...]] = (
-    0, 1, 7, -1, -101, 1001, 1.5, True, False, [], ["x"], ["x", "y"], [{}], [1], {}, {"x": "y"}, {"x": 1},
+    0, 1, 7, 200, -1, -101, 1001, 1.5, True, False, [], ["x"], ["x", "y"], [{}], [1], {}, {"x": "y"}, {"x": 1},
     {"-": "y"}, {"x": "-"},
 )  # fmt: skip
 PROBES: Final = (*TEXTS, *OTHERS)

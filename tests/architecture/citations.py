@@ -27,7 +27,7 @@ _STRING_OR_COMMENT = re.compile(
 """A tokenizer in Python costs twenty times as much, and a syntax tree six times."""
 _BACKTICKED = re.compile(r"`([^`\n]+)`")
 _ENTRY_POINTS = re.compile(
-    r"gitfleet\.(dev\b.*|yaml|\w+_plugins|\w+_providers|health_checks|notifiers|forges|executors)"
+    r"gitfleet\.(dev\b.*|yaml|\w+_plugins|\w+_providers|health_checks|notifiers|forges|executors|workload_handlers)"
 )
 _MUTANT = re.compile(r"\.x(?:_|ǁ\w+ǁ)(\w+?)__mutmut_\d+$")
 """mutmut's name of a changed function or method; what it cites is the function."""

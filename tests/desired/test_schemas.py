@@ -12,6 +12,8 @@ SCHEMAS = {kind.name: kind.schema() for kind in watched_kinds()}
 
 def test_every_kind_of_the_repo_has_one() -> None:
     assert sorted(SCHEMAS) == [
+        "AppRollout",
+        "ApplicationDeployment",
         "ApprovalRequest",
         "ClusterApprovalRequest",
         "ClusterResourceOverride",
@@ -24,10 +26,13 @@ def test_every_kind_of_the_repo_has_one() -> None:
         "Freeze",
         "FreezeOverride",
         "MemberCluster",
+        "MetricTemplate",
         "Pin",
         "Quarantine",
         "ResourceOverride",
         "ResourcePlacement",
+        "Rollout",
+        "RolloutTrait",
         "StagedUpdateRun",
         "StagedUpdateStrategy",
     ]

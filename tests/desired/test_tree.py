@@ -291,15 +291,6 @@ def test_what_a_crd_says_of_its_kind_holds_inside_envelopes() -> None:
     ]
 
 
-def test_workload_rollouts_are_kept_as_written() -> None:
-    text = (
-        "apiVersion: core.oam.dev/v1beta1\nkind: AppRollout\nmetadata: {name: r, namespace: shop}\nspec: {any: thing}\n"
-    )
-    (rollout,) = read({"rollouts/r.yaml": text}).objects["rollouts"].values()
-    assert rollout.body["spec"] == {"any": "thing"}
-    assert str(rollout.origin) == "rollouts/r.yaml:1"
-
-
 def test_approvals_are_named_after_their_file_or_themselves() -> None:
     when = '"lastTransitionTime": "2026-01-01T00:00:00Z"'
     payload = f'{{"status": {{"conditions": [{{"type": "Approved", "status": "True", {when}}}]}}}}'

@@ -10,7 +10,6 @@ from tests.desired.commits import request_of
 GROUP = "apiVersion: placement.kubernetes-fleet.io/v1beta1\n"
 PLACEMENT = GROUP + "kind: ClusterResourcePlacement\nmetadata: {name: web}\nspec:\n  resourceSelectors:\n"
 SELECTOR = "  - {group: '', version: v1, kind: Namespace, name: web}\n"
-NOT_ACTED_ON = "kind: is read and kept, and nothing acts on it in this version of gitfleet; do not rely on it"
 WEB = {"resources/web.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: web}}"}
 
 
@@ -125,16 +124,6 @@ def test_an_override_may_be_of_a_custom_kind_that_only_an_envelope_holds(envelop
     assert tree in text
     inner = "{apiVersion: t.example/v1, kind: Tree, metadata: {name: web}}"
     assert warnings(f"{text}---\n{envelope % inner}") == []
-
-
-@pytest.mark.parametrize(
-    ("text", "warning"),
-    [
-        ("apiVersion: core.oam.dev/v1beta1\nkind: AppRollout\nmetadata: {name: r}\n", f"2: {NOT_ACTED_ON}"),
-    ],
-)
-def test_what_this_version_does_not_act_on_says_so(text: str, warning: str) -> None:
-    assert warnings(text) == [warning]
 
 
 @pytest.mark.parametrize(

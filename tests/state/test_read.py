@@ -52,7 +52,7 @@ def test_only_what_has_to_be_read_is_asked_for() -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "README.md", "notes.yaml", "rollouts/a.yaml", "lastgood/placements/web.yaml", "lastgood/fleet.yaml",
+        "README.md", "notes.yaml", "later/a.yaml", "lastgood/placements/web.yaml", "lastgood/fleet.yaml",
         "snapshots/resources/web/0/resources/web.yaml", "snapshots/resources/web/0/_snapshot.yaml",
         "snapshots/resources/web/0/1/snapshot.yaml", "snapshots/resources/web/0/rendered/0.yaml",
         "bindings/web/zz.yaml", "bindings/a/b/all.yaml", "placements/a/b/c.yaml",
