@@ -12,13 +12,16 @@ from typing import Annotated, Final
 
 from annotated_types import Interval, Len
 
-from gitfleet.api.annotations import Break, Only
+from gitfleet.api.annotations import Break, Form, Only
 from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject, Origin
 from gitfleet.api.values import Key, NonEmpty, ObjectName, Seconds
+from gitfleet.formats.cel import SCHEMA as CEL_SCHEMA
+from gitfleet.formats.cel import Expression, read_metric_condition
 
 METRIC_TEMPLATE: Final = "MetricTemplate"
+MetricCondition = Annotated[Expression, Form(read_metric_condition, CEL_SCHEMA, lambda expression: expression.source)]
 
 
 class NoData(StrEnum):
@@ -87,8 +90,8 @@ class CanaryMetric:
     initial_delay: Seconds | None = None
     count: Annotated[int, Interval(ge=1, le=1000)] = 1
     metrics_range: MetricsRange | None = None
-    success_condition: NonEmpty | None = None
-    failure_condition: NonEmpty | None = None
+    success_condition: MetricCondition | None = None
+    failure_condition: MetricCondition | None = None
     failure_limit: Annotated[int, Interval(ge=0, le=1000)] = 0
     inconclusive_limit: Annotated[int, Interval(ge=0, le=1000)] = 3
     no_data: NoData = NoData.FAIL

@@ -1,9 +1,9 @@
-"""Expressions of the Common Expression Language (CEL) over one Kubernetes object, with bounded work.
+"""Expressions of the Common Expression Language (CEL) over a Kubernetes object or a measurement, with bounded work.
 
 They stand in a repository that is not trusted. The library bounds how deep an expression is (32) and how many entries
 of lists and maps an evaluation visits (10,000), but not what is done for each. So every value must be a part of the
-object or a constant (no `+`, no `map`, no lists but of constants), regular expressions are left out, and what is
-compared is bounded by the size of the object (decision record 0022).
+variables or a constant (no `+`, no `map`, no lists but of constants), regular expressions are left out, and what is
+compared is bounded by the size of the variables (decision record 0022).
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from gitfleet.formats.near_names import did_you_mean
 _LONGEST: Final = 2000
 SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": _LONGEST}
 """What the JSON Schema says of an expression."""
-_REFUSED: Final = "is no CEL expression for a health check"
 _WHOLE: Final = "self"
 _PARTS: Final = ("apiVersion", "kind", "metadata", "spec", "status", "data")
 _LOOPS: Final = frozenset({"all", "exists", "exists_one", "filter"})
@@ -47,8 +46,34 @@ _TOKEN: Final = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What expressions are about: the `variables` that they may have, how one and several of them are called in
+    messages, and what to do about a variable of another name."""
+
+    called: str
+    several: str
+    variables: tuple[str, ...]
+    otherwise: str
+
+    @property
+    def refused(self) -> str:
+        """How every sentence begins that refuses one."""
+        return f"is no CEL expression for a {self.called}"
+
+
+OBJECT: Final = Subject(
+    "health check", "health checks", (*_PARTS, _WHOLE), f"write {_WHOLE}.NAME for what is not {', '.join(_PARTS)}"
+)
+"""A Kubernetes object, by its parts, or whole as `self`."""
+MEASUREMENT: Final = Subject(
+    "metric", "conditions of metrics", ("result", "results"), "use result, the first value, or results, all of them"
+)
+"""What a metric provider measured: `result` is the first value, `results` are all."""
+
+
 class CannotEvaluate(Exception):
-    """An expression has no answer for an object; half a sentence says why, and repeats no value of the object."""
+    """An expression has no answer for its variables; half a sentence says why, and repeats no value of them."""
 
 
 class _Token(NamedTuple):
@@ -60,9 +85,10 @@ class _Token(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression that is true or false of an object; made by `read_expression` alone."""
+    """An expression that is true or false of its subject; made by `read_expression` alone."""
 
     source: str
+    subject: Subject = field(repr=False)
     _names: frozenset[str] = field(compare=False, repr=False)
     _calls: Sequence[str] = field(compare=False, repr=False)
     _depth: int = field(compare=False, repr=False)
@@ -73,10 +99,13 @@ class Expression:
         metadata = body.get("metadata")
         if isinstance(metadata, Mapping):
             body = {**body, "metadata": {name: value for name, value in metadata.items() if name != "managedFields"}}
-        known = {**body, _WHOLE: body}
-        seen: dict[str, Any] = {
-            name: known[name] for name in (*_PARTS, _WHOLE) if name in self._names and name in known
-        }
+        return self.holds_of({**body, _WHOLE: body})
+
+    def holds_of(self, values: Mapping[str, Any]) -> bool:
+        """Whether it is true where the variables of its subject have these values; CannotEvaluate when they are not as
+        it expects."""
+        wanted = (name for name in self.subject.variables if name in self._names)
+        seen: dict[str, Any] = {name: _plain(values[name]) for name in wanted if name in values}
         self._check_work(seen)
         try:
             result = self._program.eval(data=seen)
@@ -113,115 +142,132 @@ class Expression:
         return plain[0] if plain and not set("'\"") & set(plain[0]) else "a field has a value that it cannot use"
 
 
-def read_expression(source: object) -> Expression:
+def read_expression(source: object, subject: Subject = OBJECT) -> Expression:
     """The expression of a text; ValueError with a sentence that says where it is wrong and what to do."""
     if not isinstance(source, str) or not 0 < len(source) <= _LONGEST:
         raise ValueError(f"must be a CEL expression of 1 to {_LONGEST} characters, in quotes; correct it")
-    tokens = list(_tokens(source))
-    _check_values(source, tokens)
+    text = _Text(source, subject)
+    tokens = list(text.tokens())
+    text.check_values(tokens)
     calls = [one.text for one, other in pairwise(tokens) if one.kind == "name" and other.text == "("]
     return Expression(
         source,
+        subject,
         _names=frozenset(token.text.strip("'\"") for token in tokens if token.kind in ("name", "text")),
         _calls=(*calls, *(token.text for token in tokens if token.text in ("==", "!=", "in"))),
-        _depth=_depth_of(source, tokens),
-        _program=_compiled(source),
+        _depth=text.depth(tokens),
+        _program=text.compiled(),
     )
 
 
-def _tokens(source: str) -> Iterator[_Token]:
-    """The tokens that health checks may have, as CEL divides the text."""
-    start, before = 0, _Token("", "", -1, -1)
-    while start < len(source):
-        found = _TOKEN.match(source, start)
+def read_metric_condition(source: object) -> Expression:
+    """The expression of a text over a MEASUREMENT; ValueError as of `read_expression`."""
+    return read_expression(source, MEASUREMENT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The text of an expression, before it is compiled."""
+
+    source: str
+    subject: Subject
+
+    def tokens(self) -> Iterator[_Token]:
+        """The tokens that expressions may have, as CEL divides the text."""
+        start, before = 0, _Token("", "", -1, -1)
+        while start < len(self.source):
+            found = _TOKEN.match(self.source, start)
+            if found is None:
+                taken = f"no {self.subject.called} takes this sign (nor +, {{ and regular expressions); leave it out"
+                raise self._wrong(start, taken)
+            if found.lastgroup == "text" and before.end == start and before.kind != "sign":
+                raise self._wrong(start, "a text has a prefix or three quotes; write it in single quotes")
+            if found.lastgroup is not None:
+                before = _Token(found.lastgroup, found[0], start, found.end())
+                yield before
+            start = found.end()
+
+    def check_values(self, tokens: Sequence[_Token]) -> None:
+        """Every value is a part of the variables or a constant, and no search is for more than a constant."""
+        in_list = False
+        for before, token in pairwise((_Token("sign", "", 0, 0), *tokens)):
+            if in_list and not (
+                token.kind in ("text", "number") or token.text in ("true", "false", "null", ",", "-", ".", "]")
+            ):
+                raise self._wrong(token.start, "a list has more than constants; compare the values one by one")
+            if token.text == "[":
+                in_list = before.text == "in" or (before.kind == "sign" and before.text not in (")", "]"))
+            elif token.text == "]":
+                in_list = False
+        for called, opened, first, closed in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
+            if (called.text, opened.text) == ("contains", "(") and (first.kind != "text" or closed.text != ")"):
+                raise self._wrong(first.start, "contains() needs a text in quotes; write what it looks for")
+
+    def depth(self, tokens: Sequence[_Token]) -> int:
+        """How deep loops stand in each other; every call is of a function that expressions have."""
+        opened: list[bool] = []
+        deepest = 0
+        for before, token in pairwise((_Token("sign", "", 0, 0), *tokens)):
+            if token.text == "(":
+                called = before.text if before.kind == "name" and before.text != "in" else ""
+                if called and called not in _CALLS:
+                    known = did_you_mean(called, _CALLS, f"use one of {', '.join(sorted(_CALLS))}")
+                    raise self._wrong(before.start, f"{self.subject.several} have no such function; {known}")
+                opened.append(called in _LOOPS)
+                deepest = max(deepest, sum(opened))
+                if deepest > _DEEPEST_LOOP:
+                    raise self._wrong(
+                        before.start, f"it has more than {_DEEPEST_LOOP} loops in each other; take one out"
+                    )
+            elif token.text == ")" and opened:
+                opened.pop()
+        return deepest
+
+    def compiled(self) -> Any:
+        """What evaluates it; ValueError for what is no expression, or none that gives true or false."""
+        try:
+            program = _environment(self.subject).compile(self.source)
+            given = program.return_type().name()
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise ValueError(self._refusal(str(error))) from None
+        if given not in ("BOOL", "DYN"):
+            what = f"it gives {given.lower()} and not true or false; compare it with something"
+            raise ValueError(f"{self.subject.refused}: {what}")
+        return program
+
+    def _refusal(self, message: str) -> str:
+        """The library's first complaint in a sentence that does not repeat the expression."""
+        refused = self.subject.refused
+        found = re.search(r"ERROR: <input>:(\d+):(\d+): ([^\n]*)", message)
         if found is None:
-            raise _wrong(
-                source, start, "no health check takes this sign (nor +, { and regular expressions); leave it out"
-            )
-        if found.lastgroup == "text" and before.end == start and before.kind != "sign":
-            raise _wrong(source, start, "a text has a prefix or three quotes; write it in single quotes")
-        if found.lastgroup is not None:
-            before = _Token(found.lastgroup, found[0], start, found.end())
-            yield before
-        start = found.end()
+            deep = "recursion" in message
+            what = "it is nested too deeply; simplify it" if deep else "it cannot be compiled; correct it"
+            return f"{refused}: {what}"
+        line, column, text = found.groups()
+        where = f"{refused}, at line {line}, column {column}"
+        if name := re.search(r"undeclared reference to '([^'.]*)", text):
+            known = did_you_mean(name[1], self.subject.variables, self.subject.otherwise)
+            return f"{where}: there is no variable of this name; {known}"
+        if operands := re.search(r"no matching overload for '.*?' applied to '(\(.*\))'", text):
+            return f"{where}: nothing can be done with {operands[1]}; convert one of them"
+        return f"{where}: this is not as CEL has it; correct it"
 
-
-def _check_values(source: str, tokens: Sequence[_Token]) -> None:
-    """Every value is a part of the object or a constant, and no search is for more than a constant."""
-    in_list = False
-    for before, token in pairwise((_Token("sign", "", 0, 0), *tokens)):
-        if in_list and not (
-            token.kind in ("text", "number") or token.text in ("true", "false", "null", ",", "-", ".", "]")
-        ):
-            raise _wrong(source, token.start, "a list has more than constants; compare the values one by one")
-        if token.text == "[":
-            in_list = before.text == "in" or (before.kind == "sign" and before.text not in (")", "]"))
-        elif token.text == "]":
-            in_list = False
-    for called, opened, first, closed in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
-        if (called.text, opened.text) == ("contains", "(") and (first.kind != "text" or closed.text != ")"):
-            raise _wrong(source, first.start, "contains() needs a text in quotes; write what it looks for")
-
-
-def _depth_of(source: str, tokens: Sequence[_Token]) -> int:
-    """How deep loops stand in each other; every call is of a function that health checks have."""
-    opened: list[bool] = []
-    deepest = 0
-    for before, token in pairwise((_Token("sign", "", 0, 0), *tokens)):
-        if token.text == "(":
-            called = before.text if before.kind == "name" and before.text != "in" else ""
-            if called and called not in _CALLS:
-                known = did_you_mean(called, _CALLS, f"use one of {', '.join(sorted(_CALLS))}")
-                raise _wrong(source, before.start, f"health checks have no such function; {known}")
-            opened.append(called in _LOOPS)
-            deepest = max(deepest, sum(opened))
-            if deepest > _DEEPEST_LOOP:
-                raise _wrong(
-                    source, before.start, f"it has more than {_DEEPEST_LOOP} loops in each other; take one out"
-                )
-        elif token.text == ")" and opened:
-            opened.pop()
-    return deepest
+    def _wrong(self, start: int, what: str) -> ValueError:
+        line, column = self.source.count("\n", 0, start) + 1, start - self.source.rfind("\n", 0, start)
+        return ValueError(f"{self.subject.refused}, at line {line}, column {column}: {what}")
 
 
 @cache
-def _environment() -> Any:
+def _environment(subject: Subject) -> Any:
     """What the variables are; the same for all expressions. The library is loaded here: most fleets do not need it."""
     from cel_expr_python import cel
 
-    return cel.NewEnv(variables=dict.fromkeys((*_PARTS, _WHOLE), cel.Type.DYN))
+    return cel.NewEnv(variables=dict.fromkeys(subject.variables, cel.Type.DYN))
 
 
-def _compiled(source: str) -> Any:
-    try:
-        program = _environment().compile(source)
-        given = program.return_type().name()
-    except (RuntimeError, TypeError, ValueError) as error:
-        raise ValueError(_refusal(str(error))) from None
-    if given not in ("BOOL", "DYN"):
-        raise ValueError(f"{_REFUSED}: it gives {given.lower()} and not true or false; compare it with something")
-    return program
-
-
-def _refusal(message: str) -> str:
-    """The library's first complaint in a sentence that does not repeat the expression."""
-    found = re.search(r"ERROR: <input>:(\d+):(\d+): ([^\n]*)", message)
-    if found is None:
-        what = "it is nested too deeply; simplify it" if "recursion" in message else "it cannot be compiled; correct it"
-        return f"{_REFUSED}: {what}"
-    line, column, text = found.groups()
-    where = f"{_REFUSED}, at line {line}, column {column}"
-    if name := re.search(r"undeclared reference to '([^'.]*)", text):
-        known = did_you_mean(name[1], (*_PARTS, _WHOLE), f"write {_WHOLE}.NAME for what is not {', '.join(_PARTS)}")
-        return f"{where}: there is no variable of this name; {known}"
-    if operands := re.search(r"no matching overload for '.*?' applied to '(\(.*\))'", text):
-        return f"{where}: nothing can be done with {operands[1]}; convert one of them"
-    return f"{where}: this is not as CEL has it; correct it"
-
-
-def _wrong(source: str, start: int, what: str) -> ValueError:
-    line, column = source.count("\n", 0, start) + 1, start - source.rfind("\n", 0, start)
-    return ValueError(f"{_REFUSED}, at line {line}, column {column}: {what}")
+def _plain(value: Any) -> Any:
+    """The library takes no tuples."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _longest(value: object) -> int:

@@ -52,7 +52,7 @@ BEYOND: Final = (
     "must be at most ten years", "must be at most 31 days", "is not later than",
     "is so long that the window", "that cron does not know",
     "names a day that never comes", "is no time zone of the IANA database",
-    "has more than 300 digits", "is no CEL expression for a health check",
+    "has more than 300 digits", "is no CEL expression for a ",
 )  # fmt: skip
 """By which words the reader refuses what the schema cannot say or leaves to `gitfleet validate`."""
 PARTLY: Final = (

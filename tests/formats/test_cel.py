@@ -1,4 +1,5 @@
-"""CEL expressions of health checks: what they say of Kubernetes objects, and what is refused before it can cost."""
+"""CEL expressions of health checks and metrics: what they say of objects and measurements, and what is refused before
+it can cost."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfleet.formats.cel import CannotEvaluate, read_expression
+from gitfleet.formats.cel import CannotEvaluate, read_expression, read_metric_condition
 
 DATABASE: dict[str, Any] = {
     "apiVersion": "example.com/v1",
@@ -196,6 +197,58 @@ LARGE = {"status": {"l": list(range(1001)), "text": "a" * 1_000_000, "map": {f"k
 )  # fmt: skip
 def test_the_work_of_an_evaluation_has_an_end(source: str, body: dict[str, Any], expected: bool | str) -> None:
     assert answer(source, body) == expected
+
+
+MEASURED: dict[str, Any] = {"result": 0.97, "results": [0.97, 0.5, 1.0]}
+
+
+def verdict(source: str, values: dict[str, Any] = MEASURED) -> bool | str:
+    """What a condition of a metric says of a measurement, or why it cannot be read or evaluated."""
+    try:
+        return read_metric_condition(source).holds_of(values)
+    except (ValueError, CannotEvaluate) as error:
+        return str(error)
+
+
+METRIC = "is no CEL expression for a metric"
+
+
+@pytest.mark.parametrize(
+    ("source", "values", "expected"),
+    [
+        ("result >= 0.95", MEASURED, True),
+        ("result >= 1", MEASURED, False),
+        ("results.all(r, r > 0.4 && r <= 1.0) && size(results) == 3", MEASURED, True),
+        ("results[1] - results[0] > 0.0", MEASURED, False),
+        ("result == 3", {"result": 3.0, "results": [3.0]}, True),
+        ("result == 3", {"result": 3, "results": (3, 4)}, True),
+        ("results.exists(r, r == 4)", {"result": 3, "results": (3, 4)}, True),
+        ("result > 0.0 || result <= 0.0", {"result": float("nan"), "results": [float("nan")]}, False),
+        ("result > 0.0", {"result": float("inf"), "results": [float("inf")]}, True),
+        ("results[3] > 0.0", MEASURED, "Index error: index=3 size=3"),
+        ("result > 0.0", {}, "there is no field result"),
+        ("result", MEASURED, "it gives neither true nor false"),
+        ("status.phase == 'Ready'", MEASURED, (f"{METRIC}, at line 1, column 7: there is no variable of this name; use "
+                                              "result, the first value, or results, all of them")),
+        ("reslt > 1", MEASURED, (f"{METRIC}, at line 1, column 1: there is no variable of this name; did you mean "
+                                "result?")),
+        ("result + 1.0 > 2.0", MEASURED, (f"{METRIC}, at line 1, column 8: no metric takes this sign (nor +, {{ and "
+                                         "regular expressions); leave it out")),
+        ("result.exist(x, x)", MEASURED, (f"{METRIC}, at line 1, column 8: conditions of metrics have no such function; "
+                                         "did you mean exists?")),
+        ("results.all(a, results.all(b, results.all(c, a == b)))", MEASURED,
+         f"{METRIC}, at line 1, column 39: {LOOPS}"),
+        ("results.all(a, results.all(b, a == b))", {"result": 1.0, "results": [1.0] * 2000},
+         "it compares or filters too much of so large an object"),
+        ("3", MEASURED, f"{METRIC}: it gives int and not true or false; compare it with something"),
+    ],
+)  # fmt: skip
+def test_what_a_condition_says_of_a_measurement(source: str, values: dict[str, Any], expected: bool | str) -> None:
+    assert verdict(source, values) == expected
+
+
+def test_an_expression_of_another_subject_is_another_one() -> None:
+    assert read_metric_condition("1 == 1") != read_expression("1 == 1")
 
 
 def test_expressions_are_equal_by_their_text() -> None:
