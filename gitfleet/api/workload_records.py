@@ -68,19 +68,35 @@ class WorkloadConditionType(StrEnum):
     FAILING = "RolloutFailing"
     FAILED = "RolloutFailed"
     ABANDONING = "RolloutAbandoning"
+    ABANDONED = "RolloutAbandoned"
+
+
+class WorkloadReason(StrEnum):
+    """Every reason in the status of a rollout."""
+
+    WAITING = "Waiting"
+    NOTHING_TO_ROLL = "NothingToRoll"
+    DONE = "Done"
+    PAUSED = "Paused"
+    BATCH_PARTITION = "LastBatchToRolloutReached"
+    REJECTED = "Rejected"
+    UNUSABLE_SPEC = "UnusableSpec"
+    TARGET_CHANGED = "TargetChanged"
+    REMOVED = "RolloutRemoved"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookStatus:
-    """What came of one webhook of one phase: `id` is its idempotency key, `attempt` how often it was called without an
-    answer or rejected with `onFailure: wait`, `at` when it last answered, `outcome` what it said ("" so far nothing).
-    `since` is when the call was decided; the next attempt is not made before `not_before`."""
+    """What came of one webhook of one phase: `id` is its idempotency key, `attempt` how often the call had no answer,
+    `asked` how often it was asked anew since it rejected and `onFailure` is wait, `at` when it last answered, `outcome`
+    what it said ("" so far nothing). The next call is not made before `not_before`."""
 
     id: str
     type: WebhookType
     name: str
     batch: int | None = None
     attempt: int = 0
+    asked: int = 0
     at: Time | None = None
     outcome: str = ""
     message: str = ""
@@ -117,9 +133,11 @@ class ClusterRolloutStatus:
     """How far a rollout is on one cluster.
 
     `attempt` counts how often the rollout began again here; it is a part of every idempotency key. `target` and
-    `sources` are the workloads, as they were found. `half` says that the second half of the batch is under way;
-    `batch_started` is when the batch began to roll. `revert` says that what is let go goes back to the pods of before;
-    `originals` are the values that the fields had which the rollout holds, by the workload's kind/name and JSON
+    `sources` are the workloads, as they were found, and `started_with` is how many pods the target had when it was
+    claimed. `half` says that the second half of the batch is under way; `batch_started` is when the batch began to
+    roll. `revert` says that what is let go goes back to the pods of before; `let_go` is a digest of the workloads'
+    manifests when the rollout's file went: its pods stay as they are until those change. `originals` are the values
+    that the fields had which the rollout holds, by the workload's kind/name and JSON
     pointer: they come back where no placement has the workload.
     """
 
@@ -138,6 +156,8 @@ class ClusterRolloutStatus:
     target: ObjectKey | None = None
     sources: tuple[ObjectKey, ...] = ()
     source_sizes: tuple[int, ...] = ()
+    started_with: int = 0
+    let_go: str = ""
     half: bool = False
     revert: bool = False
     batch_started: Time | None = None
@@ -184,6 +204,7 @@ class RolloutRecord:
 
     key: Key
     kind: Annotated[str, At("kind")]
+    created: Annotated[Time, At("metadata", "creationTimestamp")]
     target_ref: WorkloadReference | None = None
     source_ref: tuple[WorkloadReference, ...] = ()
     placement_ref: PlacementReference | None = None

@@ -1,11 +1,44 @@
 """workload: takes the pods of one workload, on each of its clusters, from one revision to the next (seed 004).
 
+    advance_workloads(request, failures) -> Advance      how far each rollout is, and which calls are to be under way
+    movement(rollouts, works, ...) -> Movement           what the records hold of objects, and do on clusters
+    keys_to_observe(rollouts, clusters) -> keys          the workloads that must be read, by cluster
     phases      the state machine, as one table
-    handlers    what is asked of a kind of workload (a plug-in point)
+    handlers    what is asked of a kind of workload (a plug-in point); BUILT_IN are those of gitfleet
 
 Everything here is pure.
 """
 
-from gitfleet.workload.handlers import Counts, Goal, HandlerFactory, Scaling, Step, WorkloadHandler, Workloads
+from gitfleet.workload.advance import Advance, Request, advance_workloads
+from gitfleet.workload.built_in import BUILT_IN
+from gitfleet.workload.handlers import (
+    Counts,
+    Goal,
+    HandlerFactory,
+    Handlers,
+    Scaling,
+    Step,
+    WorkloadHandler,
+    Workloads,
+)
+from gitfleet.workload.movement import Movement, movement
+from gitfleet.workload.observing import keys_to_observe, pods_to_observe
 
-__all__ = ["Counts", "Goal", "HandlerFactory", "Scaling", "Step", "WorkloadHandler", "Workloads"]
+__all__ = [
+    "BUILT_IN",
+    "Advance",
+    "Counts",
+    "Goal",
+    "HandlerFactory",
+    "Handlers",
+    "Movement",
+    "Request",
+    "Scaling",
+    "Step",
+    "WorkloadHandler",
+    "Workloads",
+    "advance_workloads",
+    "keys_to_observe",
+    "movement",
+    "pods_to_observe",
+]

@@ -1,0 +1,74 @@
+"""All that one rollout depends on, on one cluster, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from gitfleet.api.metrics import MetricTemplate
+from gitfleet.api.objects import JsonValue, ObjectKey
+from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutRecord
+from gitfleet.model.calls import Answers, Call
+from gitfleet.model.held_fields import ABSENT, Fields
+from gitfleet.model.observations import ClusterObservation
+from gitfleet.workload.fields import key_text
+from gitfleet.workload.finding import Found, Wanted, live_of
+from gitfleet.workload.handlers import Workloads
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One rollout on one cluster. `template` identifies the newest content of the target; `applied` says that the
+    target has been applied as it is wanted; `turn` why another cluster comes first ("": it is this one's turn);
+    `renewed` that the plan is another one than in the pass before, or the file came back."""
+
+    record: RolloutRecord
+    status: ClusterRolloutStatus
+    found: Found
+    seen: Workloads
+    template: str
+    wanted_digest: str
+    snapshot: str
+    applied: bool
+    now: datetime
+    answers: Answers
+    templates: Mapping[NamespacedName, MetricTemplate] = field(default_factory=dict)
+    turn: str = ""
+    renewed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advanced:
+    """What became of it: the calls that are to be under way, when time alone changes something, what it waits for
+    ("" where it waits for nothing), and whether only a person can let it go on."""
+
+    status: ClusterRolloutStatus
+    calls: tuple[Call, ...] = ()
+    wake_at: datetime | None = None
+    waits: str = ""
+    asks: bool = False
+
+
+def workloads_of(
+    found: Found, status: ClusterRolloutStatus, wanted: Wanted, observation: ClusterObservation
+) -> Workloads:
+    """The workloads as they were observed; NotFoundHere where one of them was not."""
+    manifest = wanted.manifests.get(found.target.identity)
+    target = live_of(observation, found.target)
+    sources = tuple(live for key in found.sources if (live := live_of(observation, key)) is not None)
+    pods = observation.pods.get(found.target, ())
+    return Workloads(
+        target=target,
+        sources=sources,
+        pods=pods,
+        wanted=manifest.body if manifest is not None else None,
+        originals=originals_of(status, found.target),
+    )
+
+
+def originals_of(status: ClusterRolloutStatus, target: ObjectKey) -> Fields | None:
+    """The values that the target's fields had before the rollout held them."""
+    kept: JsonValue = (status.originals or {}).get(key_text(target))
+    return {p: ABSENT if v is None else v for p, v in kept.items()} if isinstance(kept, Mapping) else None

@@ -1,0 +1,63 @@
+"""From the fields that workloads are to have to the patches that give them: only what differs, on that very object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gitfleet.api.objects import JsonObject, JsonValue, ObjectKey
+from gitfleet.model.held_fields import ABSENT, Fields, FieldValue
+from gitfleet.model.observations import LiveObject
+from gitfleet.workload.handlers import Scaling, Workloads
+
+
+def value_at(body: JsonObject, pointer: str) -> FieldValue:
+    """The value of a field, ABSENT where it is not there."""
+    value: JsonValue = body
+    for part in parts_of(pointer):
+        if not isinstance(value, Mapping) or part not in value:
+            return ABSENT
+        value = value[part]
+    return value
+
+
+def parts_of(pointer: str) -> list[str]:
+    """The names in a JSON Pointer (RFC 6901)."""
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
+def differing(body: JsonObject, fields: Fields) -> dict[str, FieldValue]:
+    """The fields of an object that have another value than they are to have."""
+    return {pointer: value for pointer, value in fields.items() if not _same(value_at(body, pointer), value)}
+
+
+def _same(live: FieldValue, wanted: FieldValue) -> bool:
+    # What is false, and what is not there, is the same for a server that leaves out what is false.
+    return live == wanted or (live in (ABSENT, False) and wanted in (ABSENT, False))
+
+
+def merge_patch(fields: Mapping[str, FieldValue]) -> JsonObject:
+    """The JSON merge patch (RFC 7396) that gives fields these values; what is to be absent is null."""
+    patch: dict[str, Any] = {}
+    for pointer, value in fields.items():
+        *parents, last = parts_of(pointer)
+        here = patch
+        for parent in parents:
+            here = here.setdefault(parent, {})
+        here[last] = None if value is ABSENT else value
+    return patch
+
+
+def pending(scaling: Scaling, seen: Workloads) -> Iterator[tuple[LiveObject, dict[str, FieldValue]]]:
+    """The live workloads with the fields that they are still to get."""
+    for live in (seen.target, *seen.sources):
+        if live is None:
+            continue
+        fields = next((f for key, f in scaling.fields.items() if key.identity == live.key.identity), {})
+        if found := differing(live.body, fields):
+            yield live, found
+
+
+def key_text(key: ObjectKey) -> str:
+    """What names a workload in a status."""
+    return f"{key.kind}/{key.name}"

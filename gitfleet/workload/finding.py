@@ -1,0 +1,136 @@
+"""Which workloads a rollout is about, on one cluster: by its references, or by the snapshots that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gitfleet.api.objects import Identity, JsonObject, Manifest, ObjectKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.workload_records import RolloutRecord
+from gitfleet.api.workload_rollouts import WorkloadReference
+from gitfleet.model.observations import ClusterObservation, LiveObject
+from gitfleet.model.state import PlacementRecord
+from gitfleet.model.works import Work
+from gitfleet.workload.handlers import Handlers, WorkloadHandler
+
+
+class NotFoundHere(Exception):
+    """A workload that the rollout names cannot be told; one sentence says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The workloads by their keys, and who knows their kind; `sources` are none where the target has both revisions.
+    `revision` is the snapshot that the cluster must have before the rollout begins ("" where any will do)."""
+
+    target: ObjectKey
+    sources: tuple[ObjectKey, ...]
+    handler: WorkloadHandler
+    revision: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What placements want on one cluster, by identity."""
+
+    manifests: Mapping[Identity, Manifest] = field(default_factory=dict)
+    snapshots: Mapping[PlacementKey, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, works: Sequence[Work]) -> Wanted:
+        """What the works of one cluster have. Where two have an object, the first counts."""
+        found: dict[Identity, Manifest] = {}
+        for work in works:
+            for manifest in work.manifests:
+                found.setdefault(manifest.key.identity, manifest)
+        return cls(manifests=found, snapshots={work.placement: work.snapshot for work in works})
+
+
+def find(record: RolloutRecord, placements: Mapping[PlacementKey, PlacementRecord], handlers: Handlers) -> Found:
+    """The workloads of a rollout; NotFoundHere where they cannot be told."""
+    if record.target_ref is not None:
+        target = key_of(record.target_ref, record.key.namespace)
+        sources = tuple(key_of(one, record.key.namespace) for one in record.source_ref)
+        return Found(target=target, sources=sources, handler=_handler(target, sources, handlers))
+    return _of_snapshots(record, placements, handlers)
+
+
+def key_of(reference: WorkloadReference, namespace: str) -> ObjectKey:
+    """The key of a workload that is named."""
+    group, _, version = reference.api_version.rpartition("/")
+    return ObjectKey(group, version, reference.kind, reference.namespace or namespace, reference.name)
+
+
+def placement_of(record: RolloutRecord) -> PlacementKey | None:
+    """The placement whose snapshots a rollout names."""
+    named = record.placement_ref
+    if named is None:
+        return None
+    return PlacementKey(record.key.namespace if named.kind == "ResourcePlacement" else "", named.name)
+
+
+def _handler(target: ObjectKey, sources: Sequence[ObjectKey], handlers: Handlers) -> WorkloadHandler:
+    handler = handlers.get(target.group_kind)
+    if handler is None:
+        known = ", ".join(sorted(str(kind) for kind in handlers))
+        raise NotFoundHere(f"{target} is of a kind that no workload handler knows; known are {known}")
+    other = next((one for one in sources if one.group_kind != target.group_kind), None)
+    if other is not None:
+        raise NotFoundHere(f"{other} is of another kind than {target}; name workloads of one kind")
+    return handler
+
+
+def _of_snapshots(
+    record: RolloutRecord, placements: Mapping[PlacementKey, PlacementRecord], handlers: Handlers
+) -> Found:
+    key = placement_of(record)
+    placement = placements.get(key) if key is not None else None
+    if key is None or placement is None:
+        raise NotFoundHere(f"there is no placement {key}; name one in placementRef")
+    target = _workload_in(record, placement, record.target_revision, handlers)
+    sources: tuple[ObjectKey, ...] = ()
+    if record.source_revision is not None:
+        source = _workload_in(record, placement, record.source_revision, handlers)
+        sources = () if source.identity == target.identity else (source,)
+    revision = f"{key.name}-{record.target_revision}-snapshot"
+    return Found(target=target, sources=sources, handler=_handler(target, sources, handlers), revision=revision)
+
+
+def _workload_in(record: RolloutRecord, placement: PlacementRecord, index: str | None, handlers: Handlers) -> ObjectKey:
+    snapshot = next((one for one in placement.resource_snapshots if str(one.index) == index), None)
+    name = f"snapshot {index} of placement {placement.placement.key}"
+    if snapshot is None or snapshot.manifests is None:
+        raise NotFoundHere(f"{name} is not kept; name one that `gitfleet get snapshots` lists")
+    found = list(_candidates(record, snapshot.manifests, handlers))
+    if len(found) == 1:
+        return found[0].key
+    if not found:
+        named = f" {record.component_list[0]}" if record.component_list else ""
+        raise NotFoundHere(f"{name} has no workload{named} of a kind that a rollout can move")
+    raise NotFoundHere(f"{name} has {len(found)} workloads; name one of them in componentList")
+
+
+def _candidates(record: RolloutRecord, manifests: Sequence[Manifest], handlers: Handlers) -> Iterator[Manifest]:
+    """The workloads of a snapshot that may be meant; where names differ between revisions, a component is the label
+    `app.kubernetes.io/name` or `app`, or the name itself."""
+    for manifest in manifests:
+        if manifest.key.group_kind in handlers and _is_component(manifest.body, record.component_list):
+            yield manifest
+
+
+def _is_component(body: JsonObject, components: Sequence[str]) -> bool:
+    metadata = body.get("metadata") or {}
+    labels = metadata.get("labels") or {}
+    names = {metadata.get("name"), labels.get("app.kubernetes.io/name"), labels.get("app")}
+    return not components or components[0] in names
+
+
+def live_of(observation: ClusterObservation, key: ObjectKey) -> LiveObject | None:
+    """The live object of a key, whatever its version; NotFoundHere where it was not read."""
+    if key in observation.live:
+        return observation.live[key]
+    for known, live in observation.live.items():
+        if known.identity == key.identity:
+            return live
+    raise NotFoundHere(f"{key} was not observed yet" + (f": {why}" if (why := observation.unreadable.get(key)) else ""))

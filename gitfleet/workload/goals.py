@@ -1,0 +1,83 @@
+"""What a rollout wants of its workloads now: the step and the goal of a status."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import assert_never
+
+from gitfleet.api.rollout_plans import RolloutPlan
+from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutMode
+from gitfleet.workload.batches import Batch, batches_of, named_pods
+from gitfleet.workload.handlers import Goal, Step
+from gitfleet.workload.phases import Phase, phase_of
+
+
+def span_of(status: ClusterRolloutStatus) -> int:
+    """How many pods a rollout changes."""
+    if status.mode is RolloutMode.SCALE:
+        return abs(status.target_size - status.original_size)
+    return status.target_size
+
+
+def batches_for(plan: RolloutPlan, status: ClusterRolloutStatus) -> tuple[Batch, ...]:
+    """The batches of a rollout whose sizes are known; UnusablePlan where they do not add up."""
+    return batches_of(plan, span_of(status))
+
+
+def goal_of(plan: RolloutPlan, status: ClusterRolloutStatus, now: datetime, batch: int | None = None) -> Goal:
+    """What the present batch, or another one, is to reach by now. -1 is what was there before the first."""
+    number = status.current_batch if batch is None else batch
+    goal = Goal(
+        mode=status.mode or RolloutMode.IN_PLACE,
+        strategy=plan.rollout_strategy,
+        original=status.original_size,
+        size=status.target_size,
+        source_sizes=status.source_sizes,
+    )
+    least = status.started_with
+    if number < 0:
+        return _with(goal, least, least, 0, ())
+    batches = batches_for(plan, status)
+    one = batches[min(number, len(batches) - 1)]
+    upgraded = one.upgraded_at(status.batch_started, now) if number == status.current_batch else one.upgraded
+    unavailable = one.unavailable(plan.rollout_strategy, max(status.original_size, status.target_size))
+    return _with(goal, max(one.before, least), max(upgraded, least), unavailable, named_pods(batches, one.number))
+
+
+def _with(goal: Goal, before: int, upgraded: int, unavailable: int, pods: tuple[str, ...]) -> Goal:
+    return Goal(
+        mode=goal.mode,
+        strategy=goal.strategy,
+        original=goal.original,
+        size=goal.size,
+        source_sizes=goal.source_sizes,
+        before=before,
+        upgraded=upgraded,
+        unavailable=unavailable,
+        pod_list=pods,
+    )
+
+
+def step_of(status: ClusterRolloutStatus) -> tuple[Step, int] | None:
+    """The step of a status, and the number of the batch whose goal counts; None where nothing is held."""
+    phase, batch = phase_of(status.rolling_state, status.batch_rolling_state), status.current_batch
+    match phase:
+        case Phase.VERIFYING_SPEC:
+            return (Step.HOLD, -1)
+        case Phase.INITIALIZING:
+            return (Step.CLAIM, -1)
+        case Phase.BATCH_INITIALIZING:
+            return (Step.CLAIM, -1) if batch == 0 else (Step.SECOND, batch - 1)
+        case Phase.BATCH_IN_ROLLING:
+            return (Step.SECOND if status.half else Step.FIRST, batch)
+        case Phase.BATCH_VERIFYING | Phase.BATCH_FINALIZING | Phase.BATCH_READY:
+            return (Step.SECOND, batch)
+        case Phase.FINALISING:
+            return (Step.RELEASE, batch)
+        case Phase.SUCCEEDED:
+            return None if status.mode is RolloutMode.IN_PLACE else (Step.RELEASE, batch)
+        case Phase.BATCH_VERIFY_FAILED | Phase.FAILING | Phase.FAILED | Phase.ABANDONING | Phase.ABANDONED:
+            if status.mode is None:
+                return (Step.HOLD, -1)
+            return (Step.REVERT if status.revert else Step.KEEP, batch)
+    assert_never(phase)

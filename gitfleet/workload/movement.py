@@ -1,0 +1,193 @@
+"""What rollouts hold of the objects on clusters, and what they do there now: both follow from the records alone, and
+from what was observed, so that whoever begins anew does the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from gitfleet.api.conditions import find_condition
+from gitfleet.api.objects import Identity, ObjectKey
+from gitfleet.api.rollout_plans import RolloutStrategy
+from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_records import (
+    ClusterRolloutStatus,
+    RollingState,
+    RolloutMode,
+    RolloutRecord,
+    WorkloadConditionType,
+    WorkloadReason,
+)
+from gitfleet.formats.canonical_json import json_text
+from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.held_fields import ABSENT, Fields, FieldValue, HeldByCluster, HeldFields
+from gitfleet.model.observations import ClusterObservation, LiveObject
+from gitfleet.model.operations import DeletePod, Patch, RolloutWrite
+from gitfleet.model.works import Work
+from gitfleet.workload.cases import workloads_of
+from gitfleet.workload.fields import merge_patch, pending, value_at
+from gitfleet.workload.finding import Found, NotFoundHere, Wanted
+from gitfleet.workload.goals import goal_of, step_of
+from gitfleet.workload.handlers import Goal, Handlers, Scaling, Step, Workloads
+
+_RUNNING = frozenset(
+    {
+        RollingState.INITIALIZING,
+        RollingState.ROLLING_IN_BATCHES,
+        RollingState.FINALISING,
+        RollingState.FAILING,
+        RollingState.ABANDONING,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Movement:
+    """What rollouts hold, by cluster and object, and what they do."""
+
+    held: HeldByCluster = field(default_factory=dict)
+    steps: tuple[RolloutWrite, ...] = ()
+
+
+def movement(
+    rollouts: Mapping[NamespacedName, RolloutRecord],
+    works: Mapping[str, tuple[Work, ...]],
+    observations: Mapping[str, ClusterObservation],
+    handlers: Handlers,
+    now: datetime,
+    failures: Failures,
+) -> Movement:
+    """What each record holds and does on each of its clusters that answers. Of one that fails all that it may hold is
+    as the cluster has it, and nothing is done."""
+    held: dict[str, dict[Identity, HeldFields]] = {}
+    steps: list[RolloutWrite] = []
+    wanted: dict[str, Wanted] = {}
+    for key, record in rollouts.items():
+        for status in record.clusters:
+            observation = observations.get(status.cluster)
+            if observation is None or not observation.reachable or status.target is None or not _holds(status):
+                continue
+            if status.cluster not in wanted:
+                wanted[status.cluster] = Wanted.of(works.get(status.cluster, ()))
+            subject = Subject("WorkloadRollout", str(key), status.cluster)
+            on = (record, status, wanted[status.cluster], observation, handlers, now)
+            here = failures.contain(subject, None, _on_cluster, *on)
+            if here is not None:
+                held.setdefault(status.cluster, {}).update(here.held.get(status.cluster, {}))
+                steps += here.steps
+    return Movement(held=held, steps=tuple(steps))
+
+
+def _holds(status: ClusterRolloutStatus) -> bool:
+    """Whether a rollout holds anything: not before there is something to roll out, nor once all is done in place."""
+    if status.rolling_state is RollingState.VERIFYING_SPEC:
+        said = find_condition(status.conditions, WorkloadConditionType.SPEC_VERIFYING)
+        return said is None or said.reason != WorkloadReason.NOTHING_TO_ROLL
+    return step_of(status) is not None
+
+
+def _on_cluster(
+    record: RolloutRecord,
+    status: ClusterRolloutStatus,
+    wanted: Wanted,
+    observation: ClusterObservation,
+    handlers: Handlers,
+    now: datetime,
+) -> Movement | None:
+    target, chosen = status.target, step_of(status)
+    if target is None or chosen is None or target.group_kind not in handlers:
+        return None
+    found = Found(target=target, sources=status.sources, handler=handlers[target.group_kind])
+    try:
+        seen = workloads_of(found, status, wanted, observation)
+    except NotFoundHere:
+        return None  # it is read before anything is applied over it
+    step, batch = chosen
+    if step is Step.HOLD:
+        if seen.target is None and not status.sources:
+            return None  # the first deployment in place: nothing is there that could be moved
+        goal = _holding(seen, found)
+    else:
+        goal = goal_of(record.rollout_plan, status, now, batch)
+    paused = record.rollout_plan.paused and status.rolling_state in (
+        RollingState.INITIALIZING,
+        RollingState.ROLLING_IN_BATCHES,
+        RollingState.FINALISING,
+    )
+    step = Step.KEEP if paused else step
+    scaling = found.handler.scale(seen, goal, step)
+    moves = status.rolling_state in _RUNNING
+    fields = {
+        key.identity: HeldFields(
+            rollout=record.key,
+            fields=of_key if moves or step is Step.HOLD else _as_live(of_key, _live(seen, key)),
+            stays=key in status.sources and _stays(record, status),
+        )
+        for key, of_key in scaling.fields.items()
+    }
+    for key in status.sources:
+        if key.identity not in fields:
+            fields[key.identity] = HeldFields(rollout=record.key, stays=_stays(record, status))
+    steps = tuple(_steps(record, status, scaling, seen)) if moves else ()
+    return Movement(held={status.cluster: fields}, steps=steps)
+
+
+def _holding(seen: Workloads, found: Found) -> Goal:
+    sizes = tuple(found.handler.size(one.body) for one in seen.sources)
+    has = found.handler.size(seen.target.body) if seen.target is not None else 0
+    mode = RolloutMode.SOURCE_TO_TARGET if found.sources and (sum(sizes) or not has) else RolloutMode.IN_PLACE
+    size, strategy = sum(sizes) + has, RolloutStrategy.INCREASE_FIRST
+    return Goal(mode=mode, strategy=strategy, original=size, size=size, source_sizes=sizes)
+
+
+def _stays(record: RolloutRecord, status: ClusterRolloutStatus) -> bool:
+    """Whether a workload with the older content is not to be deleted: its pods are still needed, or may be again."""
+    match status.rolling_state:
+        case RollingState.SUCCEEDED:
+            return False
+        case RollingState.ABANDONED:
+            return status.revert
+        case _:
+            return not record.removing or status.rolling_state in _RUNNING
+
+
+def _live(seen: Workloads, key: ObjectKey) -> LiveObject | None:
+    found = (one for one in (seen.target, *seen.sources) if one is not None)
+    return next((one for one in found if one.key.identity == key.identity), None)
+
+
+def _as_live(fields: Fields, live: LiveObject | None) -> dict[str, FieldValue]:
+    """What is over is not enforced: the fields stay as they are on the cluster."""
+    return dict(fields) if live is None else {pointer: value_at(live.body, pointer) for pointer in fields}
+
+
+def _steps(
+    record: RolloutRecord, status: ClusterRolloutStatus, scaling: Scaling, seen: Workloads
+) -> Iterator[RolloutWrite]:
+    for live, values in pending(scaling, seen):
+        yield Patch(
+            cluster=status.cluster,
+            rollout=record.key,
+            reason=f"{live.key}: {_said(values)}",
+            key=live.key,
+            uid=live.uid,
+            resource_version=live.resource_version,
+            patch=merge_patch(values),
+        )
+    for pod in scaling.pods:
+        yield DeletePod(
+            cluster=status.cluster,
+            rollout=record.key,
+            reason=f"{pod.key} makes room for one with the newer content",
+            key=pod.key,
+            uid=pod.uid,
+        )
+
+
+def _said(values: Mapping[str, FieldValue]) -> str:
+    return ", ".join(
+        f"{pointer} is removed" if value is ABSENT else f"{pointer} becomes {json_text(value)}"
+        for pointer, value in sorted(values.items())
+    )

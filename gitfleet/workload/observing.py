@@ -1,0 +1,44 @@
+"""What must be read of clusters for workload rollouts, beside what placements own there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.workload_records import RolloutRecord
+from gitfleet.api.workload_rollouts import RolloutTrait, WorkloadRollout
+from gitfleet.workload.finding import key_of
+from gitfleet.workload.handlers import Handlers
+
+
+def keys_to_observe(
+    wanted: Iterable[WorkloadRollout], records: Iterable[RolloutRecord], clusters: Mapping[str, MemberCluster]
+) -> dict[str, set[ObjectKey]]:
+    """The workloads that rollouts name, by cluster: where they were found, and on every cluster that the rollout
+    selects itself."""
+    found: dict[str, set[ObjectKey]] = {}
+    for record in records:
+        for status in record.clusters:
+            if status.cluster in clusters and status.target is not None:
+                found.setdefault(status.cluster, set()).update((status.target, *status.sources))
+    for rollout in wanted:
+        if not isinstance(rollout, RolloutTrait) or rollout.clusters is None:
+            continue
+        named = (rollout.target_ref, *rollout.source_ref)
+        keys = {key_of(one, rollout.key.namespace) for one in named}
+        for name, cluster in clusters.items():
+            if rollout.clusters.matches(cluster.labels):
+                found.setdefault(name, set()).update(keys)
+    return found
+
+
+def pods_to_observe(records: Iterable[RolloutRecord], handlers: Handlers) -> dict[str, set[ObjectKey]]:
+    """The workloads whose pods must be read, by cluster: those of rollouts under way, where their kind asks for it."""
+    found: dict[str, set[ObjectKey]] = {}
+    for record in records:
+        for status in record.clusters:
+            handler = handlers.get(status.target.group_kind) if status.target is not None else None
+            if handler is not None and handler.needs_pods and status.target is not None and status.is_running:
+                found.setdefault(status.cluster, set()).add(status.target)
+    return found

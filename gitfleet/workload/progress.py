@@ -1,0 +1,359 @@
+"""One pass of a rollout on one cluster: which events have come, and what follows from them (see phases).
+
+An event is told from the status and from what was observed alone, so that a process which begins anew goes on where
+the last one was; what a state wants of the workloads follows from the status (see goals).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import assert_never
+
+from gitfleet.analysis import AnalysisVerdict, Scope
+from gitfleet.analysis import advance as analyse
+from gitfleet.api.rollout_plans import WebhookType
+from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutMode, WorkloadReason
+from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.times import time_text
+from gitfleet.model.calls import Call
+from gitfleet.workload.batches import UnusablePlan, batches_of, last_batch
+from gitfleet.workload.cases import Advanced, Case
+from gitfleet.workload.conditions import entered, waiting
+from gitfleet.workload.fields import pending
+from gitfleet.workload.goals import goal_of, span_of, step_of
+from gitfleet.workload.handlers import Counts
+from gitfleet.workload.phases import Phase, RolloutEvent, after, phase_of
+from gitfleet.workload.verifying import NotYet, holds_template, verified
+from gitfleet.workload.webhooks import ask, without_batches
+
+_E = RolloutEvent
+_MOST_MOVES = len(Phase)
+
+
+@dataclass(slots=True)
+class _Pass:
+    """What is found out in one pass. `why` is the sentence of the event that came last."""
+
+    case: Case
+    calls: dict[str, Call] = field(default_factory=dict)
+    wakes: list[datetime] = field(default_factory=list)
+    waits: str = ""
+    reason: WorkloadReason = WorkloadReason.WAITING
+    why: str = ""
+
+    @property
+    def phase(self) -> Phase:
+        """Where the rollout is."""
+        return phase_of(self.case.status.rolling_state, self.case.status.batch_rolling_state)
+
+    def wait(self, sentence: str, reason: WorkloadReason = WorkloadReason.WAITING) -> None:
+        """Nothing comes of this pass any more; why."""
+        self.waits, self.reason = sentence, reason
+
+
+def advance_cluster(case: Case) -> Advanced:
+    """One pass. Webhooks and metrics are asked only in the state that waits for them."""
+    work = _Pass(_adopted(case))
+    for _ in range(_MOST_MOVES):
+        work.waits, work.reason, work.why = "", WorkloadReason.WAITING, ""
+        work.calls.clear()
+        work.wakes.clear()
+        event = _event(work)
+        if event is None:
+            break
+        _move(work, event)
+    status = _counted(work)
+    status = waiting(status, work.phase, work.reason, work.waits, case.now)
+    idle = work.reason is WorkloadReason.NOTHING_TO_ROLL or (status.is_over and not work.waits)
+    return Advanced(
+        status=status,
+        calls=tuple(work.calls.values()),
+        wake_at=min(work.wakes, default=None),
+        waits="" if idle else work.waits,
+        asks=work.reason in (WorkloadReason.PAUSED, WorkloadReason.BATCH_PARTITION),
+    )
+
+
+def _adopted(case: Case) -> Case:
+    """The first sight of a workload that has its newest content already: there is nothing to roll out until that
+    changes."""
+    status, seen = case.status, case.seen
+    if status.attempt or status.last_template or seen.target is None:
+        return case
+    is_there = seen.wanted is None or holds_template(case.found.handler, seen.wanted, seen.target)
+    if not is_there or any(case.found.handler.size(one.body) for one in seen.sources):
+        return case
+    return replace(case, status=replace(status, last_template=case.template))
+
+
+def _move(work: _Pass, event: RolloutEvent) -> None:
+    """The status after an event."""
+    case, left = work.case, work.phase
+    phase = after(left, event)
+    rolling, batch = phase.value
+    status = replace(case.status, rolling_state=rolling, batch_rolling_state=batch, since=case.now)
+    match event:
+        case _E.NEXT_BATCH:
+            status = replace(
+                status,
+                current_batch=status.current_batch + 1,
+                half=False,
+                batch_started=None,
+                webhooks=without_batches(status.webhooks),
+                measurements=(),
+            )
+        case _E.BATCH_ADMITTED:
+            status = replace(status, batch_started=case.now)
+        case _E.FINISHED:
+            status = replace(status, last_template=status.new_template)
+        case _E.REMOVED:
+            status = replace(
+                status,
+                revert=case.record.rollout_plan.revert_on_delete and status.mode is not None,
+                let_go=case.wanted_digest,
+            )
+        case _:
+            pass
+    reason = _REASONS.get(event, WorkloadReason.DONE if status.is_over else WorkloadReason.WAITING)
+    status = entered(status, left, phase, reason, work.why, case.now)
+    work.case = replace(case, status=status, renewed=case.renewed and event is not _E.TARGET_CHANGED)
+
+
+_REASONS = {
+    _E.SPEC_UNUSABLE: WorkloadReason.UNUSABLE_SPEC,
+    _E.REJECTED: WorkloadReason.REJECTED,
+    _E.TARGET_CHANGED: WorkloadReason.TARGET_CHANGED,
+    _E.REMOVED: WorkloadReason.REMOVED,
+}
+
+
+def _event(work: _Pass) -> RolloutEvent | None:
+    """The event that has come, None where nothing has."""
+    case, phase = work.case, work.phase
+    if case.record.removing and (phase, _E.REMOVED) in _REMOVABLE:
+        work.why = "the rollout's file is gone"
+        return _E.REMOVED
+    if phase is not Phase.VERIFYING_SPEC and _target_changed(case, phase):
+        work.why = "the target has other content, or another one is the target"
+        return _E.TARGET_CHANGED
+    if case.record.rollout_plan.paused and case.status.is_running and phase not in _ENDING:
+        work.wait("it is paused; set paused to false", WorkloadReason.PAUSED)
+        return None
+    if case.seen.target is None and case.status.is_running:
+        work.wait(f"{case.found.target} is not on the cluster")
+        return None
+    match phase:
+        case Phase.VERIFYING_SPEC:
+            return _verify(work)
+        case Phase.INITIALIZING:
+            return _E.INITIALIZED if _in_place(work) and _asked(work, WebhookType.INITIALIZE) else _rejected(work)
+        case Phase.BATCH_INITIALIZING:
+            return _E.BATCH_ADMITTED if _in_place(work) and _asked(work, WebhookType.PRE_BATCH) else _rejected(work)
+        case Phase.BATCH_IN_ROLLING:
+            return _rolled(work)
+        case Phase.BATCH_VERIFYING:
+            return _E.BATCH_VERIFIED if _ready(work) and _measured(work) else _rejected(work)
+        case Phase.BATCH_FINALIZING:
+            return _finished(work) if _asked(work, WebhookType.POST_BATCH) else _rejected(work)
+        case Phase.BATCH_READY:
+            return _next(work)
+        case Phase.FINALISING:
+            return _E.FINISHED if _in_place(work) and _asked(work, WebhookType.FINALIZE) else _rejected(work)
+        case Phase.BATCH_VERIFY_FAILED | Phase.FAILING | Phase.ABANDONING:
+            return _E.RELEASED if _in_place(work) else None
+        case Phase.SUCCEEDED | Phase.FAILED | Phase.ABANDONED:
+            return None
+    assert_never(phase)
+
+
+_ENDING = frozenset({Phase.BATCH_VERIFY_FAILED, Phase.FAILING, Phase.ABANDONING})
+_REMOVABLE = frozenset(
+    (phase, _E.REMOVED) for phase in Phase if phase not in (*_ENDING, Phase.SUCCEEDED, Phase.ABANDONED)
+)
+
+
+def _target_changed(case: Case, phase: Phase) -> bool:
+    status = case.status
+    if case.record.removing or phase in _ENDING:
+        return False
+    if status.mode is None:
+        return case.renewed
+    if status.is_over and case.renewed and phase is Phase.ABANDONED:
+        return True
+    sized = status.is_over and status.mode is not RolloutMode.IN_PLACE
+    size = case.record.rollout_plan.target_size if sized else None
+    changed = case.template != status.new_template or (size is not None and size != status.target_size)
+    other = status.target is not None and case.found.target.identity != status.target.identity
+    return changed or other or case.found.sources != status.sources
+
+
+def _verify(work: _Pass) -> RolloutEvent | None:
+    case = work.case
+    try:
+        status = verified(case)
+    except NotYet as not_yet:
+        status = replace(case.status, target=case.found.target, sources=case.found.sources, mode=None)
+        work.case = replace(case, status=status)
+        work.wait(str(not_yet), WorkloadReason.NOTHING_TO_ROLL if not_yet.idle else WorkloadReason.WAITING)
+        return None
+    except UnusablePlan as unusable:
+        work.case = replace(case, status=replace(case.status, mode=None, new_template=case.template))
+        work.why = str(unusable)
+        return _E.SPEC_UNUSABLE
+    work.case = replace(case, status=status)
+    return _E.SPEC_VERIFIED
+
+
+def _counts(work: _Pass) -> Counts:
+    case = work.case
+    return case.found.handler.counts(case.seen, goal_of(case.record.rollout_plan, case.status, case.now))
+
+
+def _in_place(work: _Pass) -> bool:
+    """Whether the workloads have all that the state wants of their fields."""
+    case, wanted = work.case, step_of(work.case.status)
+    if wanted is None:
+        return True
+    step, batch = wanted
+    goal = goal_of(case.record.rollout_plan, case.status, case.now, batch)
+    scaling = case.found.handler.scale(case.seen, goal, step)
+    waiting = [str(live.key) for live, _ in pending(scaling, case.seen)]
+    waiting += [str(pod.key) for pod in scaling.pods]
+    if waiting:
+        work.wait(f"{waiting[0]} is to be changed" + (f", and {len(waiting) - 1} more" if len(waiting) > 1 else ""))
+    return not waiting
+
+
+def _asked(work: _Pass, type_: WebhookType) -> bool:
+    """Whether the webhooks of a phase let the rollout go on."""
+    case = work.case
+    asked = ask(case.record, case.status, type_, case.answers, case.now)
+    work.case = replace(case, status=replace(case.status, webhooks=asked.statuses))
+    if asked.rejected:
+        work.why = asked.rejected
+        work.case = replace(work.case, status=replace(work.case.status, revert=asked.reverts))
+        return False
+    work.calls.update((f"{one.id}/{one.attempt}", one) for one in asked.calls)
+    work.wakes += [asked.wake_at] if asked.wake_at is not None else []
+    if asked.waits:
+        work.wait(asked.waits)
+    return asked.passed
+
+
+def _rejected(work: _Pass) -> RolloutEvent | None:
+    return _E.REJECTED if work.why else None
+
+
+def _rolled(work: _Pass) -> RolloutEvent | None:
+    """First half, then second half of the batch; the second begins once enough pods of the first are ready."""
+    case = work.case
+    plan, status = case.record.rollout_plan, case.status
+    batch = batches_of(plan, span_of(status))[status.current_batch]
+    seconds = batch.next_at(status.batch_started, case.now)
+    if seconds is not None:
+        work.wakes.append(case.now + timedelta(seconds=seconds))
+    if not _in_place(work):
+        return None
+    if seconds is not None:
+        work.wait(f"the next pod follows at {time_text(case.now + timedelta(seconds=seconds))}")
+        return None
+    if status.half:
+        return _E.BATCH_ROLLED
+    if not _ready(work, old=False):
+        return None
+    work.case = replace(case, status=replace(status, half=True))
+    return _E.BATCH_ROLLED if _in_place(work) else None
+
+
+def _ready(work: _Pass, *, old: bool = True) -> bool:
+    """Whether enough pods of the newer content are ready and, with `old`, no more of the older one are left than the
+    batch leaves."""
+    case, counts = work.case, _counts(work)
+    goal = goal_of(case.record.rollout_plan, case.status, case.now)
+    if not counts.observed:
+        work.wait("its controller has not seen the newest change yet")
+        return False
+    scales = goal.mode is RolloutMode.SCALE
+    wanted = scaled_size(goal.original, goal.size, goal.upgraded) if scales else goal.upgraded
+    if counts.upgraded_ready < wanted - goal.unavailable:
+        work.wait(f"{counts.upgraded_ready} of {wanted} pods are ready, {goal.unavailable} may be not")
+        return False
+    most = max(0, goal.size - goal.upgraded)
+    if old and not scales and counts.old > most:
+        work.wait(f"{counts.old} pods have the older content, {most} may have it")
+        return False
+    return True
+
+
+def scaled_size(original: int, size: int, changed: int) -> int:
+    """How many pods there are once so many were added, or taken away."""
+    return original + changed if size >= original else original - changed
+
+
+def _measured(work: _Pass) -> bool:
+    """Whether the metrics of the batch are as they should be."""
+    case = work.case
+    plan, status = case.record.rollout_plan, case.status
+    own = plan.batches[status.current_batch].canary_metric if plan.batches else ()
+    scope = Scope(
+        key=digest_of([*_about(case), status.cluster, status.attempt, status.current_batch]),
+        began=status.since or case.now,
+        namespace=case.record.key.namespace,
+        variables=_variables(case),
+        templates=case.templates,
+    )
+    found = analyse((*plan.canary_metric, *own), status.measurements, scope, case.answers, case.now)
+    work.case = replace(case, status=replace(status, measurements=found.measurements))
+    work.calls.update((one.id, one) for one in found.queries)
+    work.wakes += [found.wake_at] if found.wake_at is not None else []
+    match found.verdict:
+        case AnalysisVerdict.PASSED:
+            return True
+        case AnalysisVerdict.FAILED:
+            work.why = found.message
+            return False
+        case AnalysisVerdict.RUNNING:
+            work.wait(found.message or "its metrics are measured")
+            return False
+    assert_never(found.verdict)
+
+
+def _about(case: Case) -> tuple[str, str]:
+    return str(case.record.key), time_text(case.record.created)
+
+
+def _variables(case: Case) -> dict[str, str]:
+    target = case.found.target
+    return {
+        "cluster": case.status.cluster,
+        "namespace": target.namespace,
+        "name": target.name,
+        "kind": target.kind,
+        "rollout": case.record.key.name,
+        "batch": str(case.status.current_batch),
+    }
+
+
+def _finished(work: _Pass) -> RolloutEvent:
+    status = work.case.status
+    is_last = status.current_batch + 1 >= len(batches_of(work.case.record.rollout_plan, span_of(status)))
+    return _E.LAST_BATCH_FINISHED if is_last else _E.BATCH_FINISHED
+
+
+def _next(work: _Pass) -> RolloutEvent | None:
+    plan, status = work.case.record.rollout_plan, work.case.status
+    batches = batches_of(plan, span_of(status))
+    if status.current_batch < last_batch(plan, batches):
+        return _E.NEXT_BATCH
+    raised = f"batch {status.current_batch} is the last one to roll out for now; raise lastBatchToRollout to go on"
+    work.wait(raised, WorkloadReason.BATCH_PARTITION)
+    return None
+
+
+def _counted(work: _Pass) -> ClusterRolloutStatus:
+    case = work.case
+    if case.status.mode is None or case.seen.target is None:
+        return case.status
+    counts = _counts(work)
+    return replace(case.status, upgraded_replicas=counts.upgraded, upgraded_ready_replicas=counts.upgraded_ready)

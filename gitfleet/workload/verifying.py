@@ -1,0 +1,146 @@
+"""Whether a rollout can begin on a cluster, and what it is about there (state verifyingSpec)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gitfleet.api.objects import JsonObject, JsonValue
+from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutMode
+from gitfleet.formats.canonical_json import digest_of
+from gitfleet.model.held_fields import ABSENT
+from gitfleet.model.observations import LiveObject
+from gitfleet.workload.batches import UnusablePlan, batches_of
+from gitfleet.workload.cases import Case
+from gitfleet.workload.fields import key_text, value_at
+from gitfleet.workload.goals import goal_of, span_of
+from gitfleet.workload.handlers import Step, WorkloadHandler
+
+IDLE = "there is nothing to roll out: the target has the content that was rolled out last"
+
+
+class NotYet(Exception):
+    """The rollout cannot begin yet; one sentence says why. `idle` says that nothing is to begin."""
+
+    def __init__(self, sentence: str, *, idle: bool = False) -> None:
+        super().__init__(sentence)
+        self.idle = idle
+
+
+def template_id(handler: WorkloadHandler, body: JsonObject) -> str:
+    """What identifies the content of a workload's pods."""
+    return digest_of(handler.template(body))[:16]
+
+
+def holds_template(handler: WorkloadHandler, wanted: JsonObject, live: LiveObject) -> bool:
+    """Whether a live workload has the template of a manifest, beside what the server filled in."""
+    return _within(handler.template(wanted), handler.template(live.body))
+
+
+def _within(wanted: JsonValue, live: JsonValue) -> bool:
+    if isinstance(wanted, Mapping):
+        return isinstance(live, Mapping) and all(
+            name in live and _within(value, live[name]) for name, value in wanted.items() if value is not None
+        )
+    if isinstance(wanted, list | tuple):
+        return (
+            isinstance(live, list | tuple)
+            and len(wanted) == len(live)
+            and all(_within(one, other) for one, other in zip(wanted, live, strict=True))
+        )
+    return bool(wanted == live)
+
+
+def verified(case: Case) -> ClusterRolloutStatus:
+    """The status with what the rollout is about; NotYet where it has to wait or has nothing to do, UnusablePlan where
+    the plan does not go with the workloads."""
+    status, seen, handler, plan = case.status, case.seen, case.found.handler, case.record.rollout_plan
+    if case.found.revision and case.snapshot != case.found.revision:
+        raise NotYet(f"the cluster does not have {case.found.revision} yet")
+    sizes = tuple(handler.size(one.body) for one in seen.sources)
+    mode = _mode(case, sum(sizes))
+    if seen.target is None:
+        raise NotYet(f"{case.found.target} is not on the cluster yet")
+    for live in (seen.target, *seen.sources):
+        if (owner := _controller_of(live)) is not None:
+            raise NotYet(f"{live.key} has another controller, {owner}; a rollout can move only what nobody else moves")
+    has = handler.size(seen.target.body)
+    started = has if mode is RolloutMode.SOURCE_TO_TARGET else 0
+    original = sum(sizes) + has
+    size = plan.target_size if plan.target_size is not None else original
+    if mode is RolloutMode.SOURCE_TO_TARGET and original == 0 and plan.target_size is None:
+        size = handler.size(seen.wanted) if seen.wanted is not None else 0
+    if mode is RolloutMode.IN_PLACE and size != original:
+        raise UnusablePlan(
+            f"targetSize is {size} and {seen.target.key} has {original} pods: a rollout changes their content or their "
+            "number; let targetSize away, and scale in a rollout of its own"
+        )
+    if mode is RolloutMode.SOURCE_TO_TARGET and size < original:
+        raise UnusablePlan(f"targetSize is {size}, below the {original} pods there are; raise it")
+    claimed = replace(
+        status,
+        mode=mode,
+        original_size=original,
+        target_size=size,
+        new_template=case.template,
+        attempt=status.attempt + 1,
+        target=case.found.target,
+        sources=case.found.sources,
+        source_sizes=sizes,
+        started_with=min(started, size),
+        current_batch=0,
+        half=False,
+        revert=False,
+        let_go="",
+        batch_started=None,
+        webhooks=(),
+        measurements=(),
+    )
+    batches_of(plan, span_of(claimed))
+    if refusal := handler.refusal(seen, goal_of(plan, claimed, case.now, -1)):
+        raise UnusablePlan(refusal)
+    _check_ready(case)
+    return replace(claimed, originals=_originals(case, claimed))
+
+
+def _originals(case: Case, claimed: ClusterRolloutStatus) -> JsonObject | None:
+    """The values of the fields that the rollout is going to hold, where no placement has the workload."""
+    target = case.seen.target
+    if case.seen.wanted is not None or target is None:
+        return None
+    goal = goal_of(case.record.rollout_plan, claimed, case.now)
+    scaling = case.found.handler.scale(case.seen, goal, Step.FIRST)
+    held = next((f for key, f in scaling.fields.items() if key.identity == target.key.identity), {})
+    values = {pointer: value_at(target.body, pointer) for pointer in held}
+    return {key_text(target.key): {pointer: None if v is ABSENT else v for pointer, v in values.items()}}
+
+
+def _mode(case: Case, old_pods: int) -> RolloutMode:
+    """What is to be done; NotYet where that is nothing."""
+    status, seen, plan, handler = case.status, case.seen, case.record.rollout_plan, case.found.handler
+    has = handler.size(seen.target.body) if seen.target is not None else 0
+    if old_pods:
+        return RolloutMode.SOURCE_TO_TARGET
+    if case.found.sources and not has:
+        return RolloutMode.SOURCE_TO_TARGET  # the first deployment: there is no older workload
+    if case.template != status.last_template:
+        return RolloutMode.IN_PLACE
+    if plan.target_size is not None and seen.target is not None and has != plan.target_size:
+        return RolloutMode.SCALE
+    raise NotYet(IDLE, idle=True)
+
+
+def _check_ready(case: Case) -> None:
+    if not case.applied:
+        raise NotYet(f"{case.found.target} has not been applied yet as it is wanted")
+    if case.record.rollout_plan.paused:
+        raise NotYet("it is paused; set paused to false")
+    if case.turn:
+        raise NotYet(case.turn)
+    if why := case.found.handler.health(case.seen):
+        raise NotYet(why)
+
+
+def _controller_of(live: LiveObject) -> str | None:
+    owners = (live.body.get("metadata") or {}).get("ownerReferences") or ()
+    return next((f"{one.get('kind')}/{one.get('name')}" for one in owners if one.get("controller")), None)
