@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,7 @@ from typing import Any
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
-from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update
+from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, RolloutOutcome, RolloutWrite, Update
 
 PICKED = 100
 """How many clusters a PickN placement of a generated fleet picks."""
@@ -186,6 +186,14 @@ class LightCluster:
         """ClusterWriter.perform."""
         return [self._delete(o) if isinstance(o, Delete) else self._apply(o) for o in operations]
 
+    def pods(self, workloads: Sequence[LiveObject]) -> Mapping[ObjectKey, tuple[LiveObject, ...]]:
+        """ClusterReader.pods: there are none."""
+        return {one.key: () for one in workloads}
+
+    def perform_steps(self, steps: Sequence[RolloutWrite]) -> Sequence[RolloutOutcome]:
+        """ClusterWriter.perform_steps: there are no rollouts."""
+        return [RolloutOutcome(operation=step, ok=False, code=OutcomeCode.NOT_ASKED) for step in steps]
+
     def close(self) -> None:
         """There is no connection to let go."""
 
@@ -284,6 +292,14 @@ class Timed:
         """ClusterWriter.perform."""
         with self.fleet.timed():
             return self.cluster.perform(operations)
+
+    def pods(self, workloads: Sequence[LiveObject]) -> Mapping[ObjectKey, tuple[LiveObject, ...]]:
+        """ClusterReader.pods."""
+        return self.cluster.pods(workloads)
+
+    def perform_steps(self, steps: Sequence[RolloutWrite]) -> Sequence[RolloutOutcome]:
+        """ClusterWriter.perform_steps."""
+        return self.cluster.perform_steps(steps)
 
     def close(self) -> None:
         """There is no connection to let go."""

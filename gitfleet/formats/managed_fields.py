@@ -18,6 +18,8 @@ MAPPING: Final = (dict, Mapping)
 """Checked in this order: isinstance of an abstract class is slow."""
 FIELD_MANAGER: Final = "gitfleet"
 """The name under which gitfleet applies. It is never changed: ownership on every cluster hangs on it."""
+ROLLOUT_MANAGER: Final = "gitfleet-rollout"
+"""The name under which steps of workload rollouts are written, which no apply is. It is never changed either."""
 
 OwnedFields = Mapping[str, Any] | None
 """A node of the FieldsV1 tree of gitfleet's own manager; None where the server did not report it."""

@@ -29,6 +29,8 @@ def count_reconciles(metrics: Metrics, clock: Clock) -> Callable[[Pass], None]:
         if not isinstance(over.result, Failure):
             for outcome in over.result.outcomes:
                 metrics.performed(type(outcome.operation).__name__.lower(), outcome.code.value)
+            for step in over.result.steps:
+                metrics.performed(type(step.operation).__name__.lower(), step.code.value)
 
     return count
 

@@ -18,7 +18,7 @@ from gitfleet.loop.steps import Step
 from gitfleet.loop.untraced import Untraced
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
-from gitfleet.model.operations import Outcome, OutcomeCode, Write
+from gitfleet.model.operations import Outcome, OutcomeCode, RolloutOutcome, RolloutWrite, Write
 from gitfleet.ports.clusters import ClusterDirectory, HealthReader
 from gitfleet.ports.tracing import Tracing
 
@@ -133,6 +133,43 @@ class Fanout:
         batch = Batch(kind=CallKind.PERFORM, clusters=clusters, asked=operations)
         outcomes = self._all(sorted(name for name in operations if operations[name]), perform_on, failed, batch)
         return tuple(outcome for name in sorted(outcomes) for outcome in outcomes[name])
+
+    def perform_steps(
+        self, clusters: Mapping[str, MemberCluster], steps: Iterable[RolloutWrite]
+    ) -> tuple[RolloutOutcome, ...]:
+        """Carry out steps of workload rollouts, clusters side by side; one outcome for each step, by cluster. This
+        process does it itself, whatever takes calls elsewhere: there are few, and each is for one moment."""
+        asked: dict[str, list[RolloutWrite]] = {}
+        for step in steps:
+            asked.setdefault(step.cluster, []).append(step)
+
+        def perform_on(name: str) -> Sequence[RolloutOutcome]:
+            with self.tracing.cluster("perform_steps", name) as failed:
+                client = self.directory.client(clusters[name])
+                self.reach(Step.CLUSTER_WRITE)
+                outcomes = client.perform_steps(asked[name])
+                self.reach(Step.CLUSTER_WRITTEN)
+                if (refused := next((one for one in outcomes if not one.ok), None)) is not None:
+                    failed(refused.code.value)
+                return outcomes
+
+        def failed(name: str, why: str, code: OutcomeCode) -> Sequence[RolloutOutcome]:
+            return [RolloutOutcome(operation=step, ok=False, code=code, message=why) for step in asked[name]]
+
+        outcomes = self._near(sorted(asked), perform_on, failed)
+        return tuple(outcome for name in sorted(outcomes) for outcome in outcomes[name])
+
+    def pods(
+        self, clusters: Mapping[str, MemberCluster], workloads: Mapping[str, Sequence[LiveObject]]
+    ) -> dict[str, Mapping[ObjectKey, tuple[LiveObject, ...]]]:
+        """The pods of workloads by the workload's key, clusters side by side; as ClusterReader, and likewise by this
+        process itself. None of a cluster that does not answer."""
+
+        def read(name: str) -> Mapping[ObjectKey, tuple[LiveObject, ...]]:
+            with self.tracing.cluster("pods", name):
+                return self.directory.reader(clusters[name]).pods(workloads[name])
+
+        return self._near(sorted(name for name in workloads if workloads[name]), read, lambda name, why, code: {})
 
     def _all(
         self,

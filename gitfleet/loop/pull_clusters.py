@@ -27,7 +27,17 @@ from gitfleet.loop.pull_reports import PullReports, Silence
 from gitfleet.loop.said_once import SaidOnce
 from gitfleet.model.decisions import Decision
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
-from gitfleet.model.operations import Create, Delete, Operation, Outcome, OutcomeCode, Update, Write
+from gitfleet.model.operations import (
+    Create,
+    Delete,
+    Operation,
+    Outcome,
+    OutcomeCode,
+    RolloutOutcome,
+    RolloutWrite,
+    Update,
+    Write,
+)
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
 from gitfleet.ports.clock import Clock
@@ -297,10 +307,19 @@ class PullClient:
         why = f"{self._cluster.name} is reached by its agent, which makes no dry runs"
         return [DryRun(live.body, None, why) for _, live in questions]
 
+    def pods(self, workloads: Sequence[LiveObject]) -> Mapping[ObjectKey, tuple[LiveObject, ...]]:
+        """See ClusterReader: an agent reports no pods."""
+        return {}
+
     def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
         """See ClusterWriter: only the agent writes, what it is given by `PullClusters.perform`."""
         why = f"{self._cluster.name} is changed by its agent alone"
         return [Outcome(operation=one, ok=False, code=OutcomeCode.NOT_ASKED, message=why) for one in operations]
+
+    def perform_steps(self, steps: Sequence[RolloutWrite]) -> Sequence[RolloutOutcome]:
+        """See ClusterWriter: agents carry out no steps of workload rollouts."""
+        why = f"{self._cluster.name} is changed by its agent alone, which carries out no workload rollouts"
+        return [RolloutOutcome(operation=one, ok=False, code=OutcomeCode.NOT_ASKED, message=why) for one in steps]
 
     def close(self) -> None:
         """See ClusterClient."""

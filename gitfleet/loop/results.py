@@ -15,7 +15,7 @@ from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.events import Event
 from gitfleet.model.failures import Failure, Failures, Subject
-from gitfleet.model.operations import Outcome
+from gitfleet.model.operations import Outcome, RolloutOutcome
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.successors import Successors
@@ -49,6 +49,8 @@ class ReconcileResult:
     waiting: tuple[str, ...]
     wake_at: datetime | None
     outcomes: tuple[Outcome, ...] = ()
+    steps: tuple[RolloutOutcome, ...] = ()
+    """What came of the steps of workload rollouts."""
     asks: tuple[str, ...] = ()
     lost_race: bool = False
     frozen: bool = False

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
-from gitfleet.model.operations import Create, Delete, Outcome, Update
+from gitfleet.model.operations import Create, Delete, Outcome, RolloutOutcome, RolloutWrite, Update
 
 
 class ClusterReader(Protocol):
@@ -26,6 +26,13 @@ class ClusterReader(Protocol):
         """What the server would make of each manifest alone over the live object; nothing is written.
 
         One answer for each, in the same order. Never raises for what a cluster does.
+        """
+
+    def pods(self, workloads: Sequence[LiveObject]) -> Mapping[ObjectKey, tuple[LiveObject, ...]]:
+        """The pods of each workload, by its key: those that its selector takes and of which it is the controller, with
+        what a rollout needs of them. A workload of which they could not be read is left out.
+
+        Never raises for what a cluster does.
         """
 
 
@@ -49,6 +56,14 @@ class ClusterWriter(Protocol):
         in parallel; a failure does not stop later ones, except those whose `needs` are not there (NeedsNamespace,
         NeedsCRD).
         Each is idempotent. Never raises for what a cluster does.
+        """
+
+    def perform_steps(self, steps: Sequence[RolloutWrite]) -> Sequence[RolloutOutcome]:
+        """Carry out steps of workload rollouts on one cluster, one outcome for each, in the same order.
+
+        Rollouts are done side by side, the steps of one in their order: after one that failed the others are NotAsked.
+        A patch is for one version of one object: where that is no more, it is a Conflict, and is decided again. A pod
+        that is not there any more counts as deleted. Never raises for what a cluster does.
         """
 
 

@@ -20,7 +20,7 @@ from gitfleet.api.scenarios import ClusterRule
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import json_text, parse_json
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
-from gitfleet.model.operations import Create, Delete, Outcome, Update
+from gitfleet.model.operations import Create, Delete, Outcome, RolloutOutcome, RolloutWrite, Update
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader, HealthReader
 from gitfleet.ports.properties import ClusterView, Collected, PropertyProvider
@@ -138,8 +138,16 @@ class _Kept:
     def dry_run(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
         return self.client.dry_run(questions)
 
+    def pods(self, workloads: Sequence[LiveObject]) -> Mapping[ObjectKey, tuple[LiveObject, ...]]:
+        return self.client.pods(workloads)
+
     def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
         outcomes = self.client.perform(operations)
+        self.fleet.save_cluster(self.folder, self.name)
+        return outcomes
+
+    def perform_steps(self, steps: Sequence[RolloutWrite]) -> Sequence[RolloutOutcome]:
+        outcomes = self.client.perform_steps(steps)
         self.fleet.save_cluster(self.folder, self.name)
         return outcomes
 

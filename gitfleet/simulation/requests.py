@@ -1,7 +1,7 @@
 """HTTP on a simulated API server: requests become calls of a `MemoryServer`, and what it says becomes responses.
 
 What is understood is what gitfleet sends: health and version, discovery, reading, listing page by page, server-side
-apply, a merge patch of managedFields, a dry run of an update and deleting. A query that would change the response and
+apply, merge patches, a dry run of an update and deleting. A query that would change the response and
 is not understood is refused with 400.
 """
 
@@ -18,13 +18,15 @@ from gitfleet.model.operations import PropagationPolicy
 from gitfleet.ports.transport import Request, Response
 from gitfleet.simulation import kinds
 from gitfleet.simulation.dry_runs import replaced
+from gitfleet.simulation.label_selectors import is_labelled
+from gitfleet.simulation.merge_patches import patch_object
 from gitfleet.simulation.refusals import Refused, bad_request, no_such_kind, not_found
 from gitfleet.simulation.server import MemoryServer
 
 APPLY: Final = "application/apply-patch+yaml"
 MERGE: Final = "application/merge-patch+json"
 _QUERIES: Final = {
-    "GET": frozenset({"limit", "continue", "fieldSelector"}),
+    "GET": frozenset({"limit", "continue", "fieldSelector", "labelSelector"}),
     "PATCH": frozenset({"fieldManager", "force", "fieldValidation"}),
     "PUT": frozenset({"fieldManager", "dryRun"}),
     "DELETE": frozenset[str](),
@@ -161,6 +163,8 @@ def _listed(server: MemoryServer, target: Target, request: Request) -> JsonObjec
         bodies = [*bodies, *_nodes(server)]
     if "fieldSelector" in query:
         bodies = [body for body in bodies if _is_selected(body, query["fieldSelector"])]
+    if "labelSelector" in query:
+        bodies = [body for body in bodies if is_labelled(body, query["labelSelector"])]
     version, _, offset = query.get("continue", f"{server.version}:0").partition(":")
     if not (version.isdecimal() and offset.isdecimal()):
         raise bad_request("continue key is not valid")
@@ -207,8 +211,11 @@ def _apply(server: MemoryServer, target: Target, request: Request, now: datetime
     if request.headers.get("Content-Type") == MERGE and body.keys() == {"metadata"} and metadata.keys() == _OWNERS:
         live = server.set_owners(key, metadata["managedFields"], version=metadata["resourceVersion"])
         return Response(200, live.body)
+    if request.headers.get("Content-Type") == MERGE:
+        live = patch_object(server, key, target.kind.plural, body, now=now, manager=manager or "unknown")
+        return Response(200, live.body)
     if request.headers.get("Content-Type") != APPLY:
-        raise bad_request("no other patch than server-side apply, and a merge patch of managedFields, is simulated")
+        raise bad_request("no other patch than server-side apply and a merge patch is simulated")
     if not manager:
         raise Refused(
             422, "Invalid", "PatchOptions is invalid: fieldManager: Required value: is required for apply patch"

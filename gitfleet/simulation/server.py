@@ -32,6 +32,7 @@ from gitfleet.simulation.bodies import (
 )
 from gitfleet.simulation.fields import content_of
 from gitfleet.simulation.ownership import APPLY, UPDATE, Author, applied, edited, owners_of
+from gitfleet.simulation.preconditions import check_preconditions
 from gitfleet.simulation.refusals import Refused, bad_request, conflict, forbidden, invalid, no_such_kind, not_found
 from gitfleet.simulation.rules import rule_for
 
@@ -143,7 +144,7 @@ class MemoryServer:
         key = key_of(body)
         kind = self._admit(key)
         stored = self.objects.get(key.identity)
-        _check_preconditions(key, kind, stored, body["metadata"])
+        check_preconditions(key, kind, stored, body["metadata"])
         rule = rule_for(self.rules, key, body)
         if rule is not None and rule.apply == "fail":
             raise Refused(422, "Invalid", f"the API server of {self.cluster} refuses it, as the scenario says")
@@ -160,26 +161,33 @@ class MemoryServer:
         kind, stored = self._admit(key), self.objects.get(key.identity)
         if stored is None:
             raise not_found(*self._place_of(key))
-        _check_preconditions(key, kind, stored, {"resourceVersion": version})
+        check_preconditions(key, kind, stored, {"resourceVersion": version})
         body = self._next(stored.live.body, managedFields=list(owners))
         self._show(stored, LiveObject(key, body))
         return stored.live
 
     def patch_by_hand(self, key: ObjectKey, patch: Sequence[JsonObject], *, now: datetime) -> LiveObject:
         """A JSON patch (RFC 6902) as somebody with kubectl would do it; BadInput when it cannot be done."""
-        kind = self.kind_of(key.group_kind)
         stored = self.objects.get(key.identity)
-        if kind is None or stored is None:
+        if self.kind_of(key.group_kind) is None or stored is None:
             raise BadInput(f"{key} is not on {self.cluster}, so it cannot be changed by hand")
-        old = stored.live.body
-        new = patched(old, patch, f"{key} on {self.cluster}")
-        author = Author(manager=KUBECTL_EDIT, operation=UPDATE, api_version=key.api_version, now=now)
-        content = content_of(new)
-        owners = edited(owned_content(stored), content, owners_of(old), author, granular=not kind.custom)
+        new = patched(stored.live.body, patch, f"{key} on {self.cluster}")
         try:
-            live = self._write(key, kind, content, owners, now, status=new.get("status"))
+            return self.update(key, new, now=now, manager=KUBECTL_EDIT)
         except Refused as refused:
             raise BadInput(f"the patch of {key} on {self.cluster} is refused: {refused.message}") from refused
+
+    def update(self, key: ObjectKey, new: JsonObject, *, now: datetime, manager: str) -> LiveObject:
+        """The object as `new` has it. A `uid` and a `resourceVersion` in its metadata are preconditions. Refused as a
+        server refuses."""
+        kind, stored = self._admit(key), self.objects.get(key.identity)
+        if stored is None:
+            raise not_found(*self._place_of(key))
+        check_preconditions(key, kind, stored, new["metadata"])
+        author = Author(manager=manager, operation=UPDATE, api_version=key.api_version, now=now)
+        content = stored_form(key, content_of(new), granular=not kind.custom)
+        owners = edited(owned_content(stored), content, owners_of(stored.live.body), author, granular=not kind.custom)
+        live = self._write(key, kind, content, owners, now, status=new.get("status"))
         if live.body["metadata"].get("deletionTimestamp"):
             self._drop_if_free(key.identity)
         return live
@@ -383,16 +391,3 @@ class MemoryServer:
         for waiting in sorted(self._leaving):
             if GroupKind(*waiting[:2]) in (kinds.NAMESPACE, CRD):
                 self._drop_if_free(waiting)
-
-
-def _check_preconditions(key: ObjectKey, kind: kinds.Kind, stored: Stored | None, metadata: JsonObject) -> None:
-    uid, version = metadata.get("uid"), metadata.get("resourceVersion")
-    why = ""
-    if uid and stored is None:
-        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-    elif uid and stored is not None and stored.live.uid != uid:
-        raise invalid(key, "metadata.uid", f'"{uid}": field is immutable')
-    elif version and stored is not None and stored.live.resource_version != version:
-        why = "the object has been modified; please apply your changes to the latest version and try again"
-    if why:
-        raise conflict(key.group, kind.plural, key.name, why)

@@ -16,6 +16,7 @@ NAMED = {
     "election.py: self.inner.commit": "asks whether the process leads, inside what is named",
     "election.py: self.inner.remove_branch": "the same",
     "fanout.py: client.perform": "CLUSTER_WRITE",
+    "fanout.py: client.perform_steps": "the same",
     "person_commits.py: self.writer.commit": "a person's command, no reconcile",
     "rendered_branch.py: self.writer.commit": "RENDERED_PUSH",
     "request_branches.py: self.writer.commit": "REQUEST_PUSH",
@@ -29,6 +30,7 @@ NAMED = {
 }
 """The calls of `gitfleet/loop` that have effects, and the step before each."""
 EFFECTS = {"commit", "remove_branch", "put_many"}
+WRITES = {"client.perform", "client.perform_steps"}
 
 
 def effects() -> Iterator[str]:
@@ -38,7 +40,7 @@ def effects() -> Iterator[str]:
         for node in nodes_of(path):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 called = ast.unparse(node.func)
-                if node.func.attr in EFFECTS or called == "client.perform":
+                if node.func.attr in EFFECTS or called in WRITES:
                     yield f"{path.name}: {called}"
 
 

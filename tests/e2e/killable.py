@@ -15,7 +15,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
@@ -26,7 +26,7 @@ from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.steps import Step
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
-from gitfleet.model.operations import Create, Delete, Outcome, Update
+from gitfleet.model.operations import Create, Delete, Outcome, RolloutOutcome, RolloutWrite, Update
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
 from gitfleet.settings import ConnectionRules, Settings
 
@@ -77,6 +77,12 @@ class FatalClient:
             elif self.step == "performing: one cluster":
                 self.inner.perform(operations)
             die()
+
+    def pods(self, workloads: Sequence[LiveObject]) -> Mapping[ObjectKey, tuple[LiveObject, ...]]:
+        return self.inner.pods(workloads)
+
+    def perform_steps(self, steps: Sequence[RolloutWrite]) -> Sequence[RolloutOutcome]:
+        return self.inner.perform_steps(steps)
 
     def close(self) -> None:
         self.inner.close()

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.results import ReconcileResult
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
-from gitfleet.model.operations import Create, Delete, Outcome, Update
+from gitfleet.model.operations import Create, Delete, Outcome, RolloutOutcome, RolloutWrite, Update
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
 from gitfleet.settings import Settings
 from gitfleet.simulation.fleet import SimulatedFleet
@@ -68,6 +68,15 @@ class CountedClient:
         with self.owner.lock:
             self.owner.performed += len(operations)
             return self.inner.perform(operations)
+
+    def pods(self, workloads: Sequence[LiveObject]) -> Mapping[ObjectKey, tuple[LiveObject, ...]]:
+        with self.owner.lock:
+            return self.inner.pods(workloads)
+
+    def perform_steps(self, steps: Sequence[RolloutWrite]) -> Sequence[RolloutOutcome]:
+        with self.owner.lock:
+            self.owner.performed += len(steps)
+            return self.inner.perform_steps(steps)
 
     def close(self) -> None:
         self.inner.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -50,6 +50,9 @@ class SlowReader:
     def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
         self.owner.before_observation()
         return self.inner.observe(keys, probe=probe)
+
+    def pods(self, workloads: Sequence[LiveObject]) -> Mapping[ObjectKey, tuple[LiveObject, ...]]:
+        return self.inner.pods(workloads)
 
     def dry_run(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
         return self.inner.dry_run(questions)

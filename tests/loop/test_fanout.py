@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Event
@@ -13,10 +13,21 @@ import pytest
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import Manifest, ObjectKey, key_of
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.values import NamespacedName
 from gitfleet.errors import ClusterUnreachable, MissingPart, Stopped
 from gitfleet.loop.fanout import Fanout
+from gitfleet.loop.steps import Step
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
-from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update
+from gitfleet.model.operations import (
+    Create,
+    Delete,
+    DeletePod,
+    Outcome,
+    OutcomeCode,
+    RolloutOutcome,
+    RolloutWrite,
+    Update,
+)
 from tests.builders import config_map, manifest_of
 
 KEY = key_of(config_map("shop", "a"))
@@ -44,6 +55,14 @@ class Client:
     def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
         self._act()
         return [Outcome(operation=operation, ok=True, code=OutcomeCode.APPLIED) for operation in operations]
+
+    def pods(self, workloads: Sequence[LiveObject]) -> Mapping[ObjectKey, tuple[LiveObject, ...]]:
+        self._act()
+        return {one.key: (one,) for one in workloads}
+
+    def perform_steps(self, steps: Sequence[RolloutWrite]) -> Sequence[RolloutOutcome]:
+        self._act()
+        return [RolloutOutcome(operation=step, ok=True, code=OutcomeCode.APPLIED) for step in steps]
 
     def close(self) -> None:
         """Nothing to let go."""
@@ -192,3 +211,31 @@ def test_every_operation_has_its_outcome_also_on_a_cluster_that_does_not_answer(
     observed = fanout.observe(CLUSTERS, KEYS)
     assert observed["b"].error == "b is still busy with an earlier call", "the writes may still be under way"
     gate.set()
+
+
+def test_every_step_of_a_rollout_has_its_outcome_and_a_name_before_and_after_it(executor: ThreadPoolExecutor) -> None:
+    directory, gate, named = Directory(missing=frozenset("a")), Event(), list[str]()
+    directory.clients["b"].hold = gate
+    fanout = Fanout(directory=directory, executor=executor, timeout=0.2, reach=named.append)
+    key = ObjectKey("", "v1", "Pod", "shop", "p")
+    rollout = NamespacedName("shop", "web")
+    steps = [DeletePod(cluster=name, rollout=rollout, reason="", key=key, uid="u") for name in "cabc"]
+    outcomes = fanout.perform_steps(CLUSTERS, steps)
+    assert [(o.operation.cluster, o.ok, o.code, o.message) for o in outcomes] == [
+        ("a", False, "Unreachable", "no kubeconfig was given for a"),
+        ("b", False, "Unreachable", "b did not answer within 0.1 s"),
+        ("c", True, "Applied", ""),
+        ("c", True, "Applied", ""),
+    ]
+    assert named == [Step.CLUSTER_WRITE, Step.CLUSTER_WRITE, Step.CLUSTER_WRITTEN]
+    assert fanout.observe(CLUSTERS, KEYS)["b"].error == "b is still busy with an earlier call"
+    gate.set()
+
+
+def test_pods_are_those_of_clusters_that_answer(executor: ThreadPoolExecutor) -> None:
+    directory = Directory()
+    directory.clients["b"].fault = ClusterUnreachable("b: connection refused")
+    live = LiveObject(ObjectKey("apps", "v1", "StatefulSet", "shop", "db"), {})
+    found = Fanout(directory=directory, executor=executor).pods(CLUSTERS, {"a": [live], "b": [live], "c": []})
+    assert found == {"a": {live.key: (live,)}, "b": {}}
+    assert directory.clients["c"].calls == 0, "a cluster without such workloads is not asked"

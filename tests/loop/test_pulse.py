@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.values import NamespacedName
 from gitfleet.errors import BadInput, DiskFull, Forbidden, NoRepository, RefusedForNow, RemoteUnreachable
 from gitfleet.loop.counting import count_events, count_reconciles, gauges_of
 from gitfleet.loop.endpoints import metrics_page, probes, routes
@@ -14,6 +17,7 @@ from gitfleet.loop.results import ReconcileResult
 from gitfleet.loop.runner import Wake
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failure, Subject
+from gitfleet.model.operations import DeletePod, OutcomeCode, RolloutOutcome
 from gitfleet.ports.http import HttpRequest, HttpResponse
 from gitfleet.simulation.clock import ManualClock
 from tests.loop.test_runner import CHANGED, LOST, SETTLED, Loop
@@ -114,6 +118,18 @@ def test_the_loop_notes_and_counts_every_reconcile() -> None:
     ]  # fmt: skip
     count_events(metrics, lambda event: None)(Event(type=EventType.UPDATED))
     assert metrics.calls[-1] == ("updated",)
+
+
+def test_operations_and_steps_of_rollouts_are_counted_by_what_came_of_them() -> None:
+    pod = DeletePod(
+        cluster="c", rollout=NamespacedName("a", "b"), reason="", key=ObjectKey("", "v1", "Pod", "a", "p"), uid="u"
+    )
+    gone = RolloutOutcome(operation=pod, ok=True, code=OutcomeCode.DELETING)
+    loop = Loop([replace(CHANGED, steps=(gone, gone))], waits=1)
+    metrics = Counted()
+    loop.runner.pulse.listeners.append(count_reconciles(metrics, loop.clock))
+    loop.runner.until_stopped()
+    assert metrics.calls[1:] == [("deletepod", "Deleting"), ("deletepod", "Deleting")]
 
 
 def test_a_listener_that_fails_stops_nothing() -> None:

@@ -143,7 +143,7 @@ class ClusterContract:
         home = bench.fresh()
         body = make.deployment(home, "web", replicas=2)
         bench.have(make.namespace(home), body)
-        bench.eventually(lambda: _is_quiet(bench, key_of(body)))
+        bench.eventually(lambda: is_quiet(bench, key_of(body)))
         before = bench.must_see(key_of(body))
         outcomes = bench.client.perform([bench.create(body), bench.update(body, before)])
         assert short(outcomes) == [(True, "Applied")] * 2
@@ -360,7 +360,7 @@ class ClusterContract:
         assert list(bench.client.perform([])) == []
 
 
-def _is_quiet(bench: ClusterBench, key: ObjectKey) -> bool:
+def is_quiet(bench: ClusterBench, key: ObjectKey) -> bool:
     """Whether controllers have stopped writing to an object, as far as one can see."""
     before = bench.must_see(key).resource_version
     bench.wait()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -11,13 +11,15 @@ from gitfleet.adapters.kube.discovery import Discovery
 from gitfleet.adapters.kube.dry_runs import DryRunner
 from gitfleet.adapters.kube.observing import Found, Observer
 from gitfleet.adapters.kube.performing import Performer
+from gitfleet.adapters.kube.pods import PodReader
 from gitfleet.adapters.kube.properties_collecting import Collector, Gathered
+from gitfleet.adapters.kube.steps import StepPerformer
 from gitfleet.adapters.kube.watch_requests import BegunWatch, Kind, begin_watch
 from gitfleet.adapters.kube.wire import Wire
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.errors import GitfleetError
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
-from gitfleet.model.operations import Create, Delete, Outcome, Update
+from gitfleet.model.operations import Create, Delete, Outcome, RolloutOutcome, RolloutWrite, Update
 from gitfleet.ports.clock import Clock
 
 
@@ -73,9 +75,17 @@ class KubeClient:
         runner = DryRunner(self._wire, self._discovery, self._observer, parallel=self._parallel, clock=self._clock)
         return runner.ask(questions)
 
+    def pods(self, workloads: Sequence[LiveObject]) -> Mapping[ObjectKey, tuple[LiveObject, ...]]:
+        """See ClusterReader."""
+        return PodReader(self._wire, parallel=self._parallel).of(workloads)
+
     def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
         """See ClusterWriter."""
         return Performer(self._wire, self._discovery, self._observer, parallel=self._parallel).perform(operations)
+
+    def perform_steps(self, steps: Sequence[RolloutWrite]) -> Sequence[RolloutOutcome]:
+        """See ClusterWriter."""
+        return StepPerformer(self._wire, self._discovery, parallel=self._parallel).perform(steps)
 
     def begin_watch(self, kind: Kind, version: str) -> BegunWatch:
         """See watch_requests.begin_watch; may be called by any thread."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.yaml_reader import parse_documents
 from gitfleet.loop.encrypted import EncryptedSecrets
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
-from gitfleet.model.operations import Create, Outcome
+from gitfleet.model.operations import Create, Outcome, RolloutOutcome, RolloutWrite
 from tests import builders
 from tests.adapters.kube.test_real_cluster import Reconciles, directory, kinds, member
 from tests.realparts.control_plane import ApiServer
@@ -39,6 +39,12 @@ class Decrypting:
     def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
         """KubeClient.observe."""
         return self._client.observe(keys, probe=probe)
+
+    def pods(self, workloads: Sequence[LiveObject]) -> Mapping[ObjectKey, tuple[LiveObject, ...]]:
+        return self._client.pods(workloads)
+
+    def perform_steps(self, steps: Sequence[RolloutWrite]) -> Sequence[RolloutOutcome]:
+        return self._client.perform_steps(steps)
 
     def dry_run(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
         """KubeClient.dry_run."""
