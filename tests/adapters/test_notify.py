@@ -21,6 +21,7 @@ import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, LoginPassword
 
+from gitfleet.adapters.checked_requests import Bounds
 from gitfleet.adapters.notify import BUILT_IN, mail, webhooks
 from gitfleet.api.notifications import BUILT_IN_TYPES, NotificationEvent
 from gitfleet.errors import BadInput, DestinationUnavailable
@@ -147,7 +148,7 @@ def test_a_response_without_end_is_not_read(receiver: Receiver) -> None:
 
 
 def test_a_server_that_hangs_or_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(webhooks, "READ_SECONDS", 0.3)
+    monkeypatch.setattr(webhooks, "BOUNDS", Bounds(read=0.3))
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/{CANARY}"
         with pytest.raises(DestinationUnavailable, match=r"^127\.0\.0\.1 does not answer: no response within 0\.3 s$"):
@@ -157,7 +158,7 @@ def test_a_server_that_hangs_or_is_not_there(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_link_local_address_behind_a_name(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gitfleet.adapters.notify.addresses.is_refused", lambda host: host == "127.0.0.1")
+    monkeypatch.setattr("gitfleet.adapters.addresses.is_refused", lambda host: host == "127.0.0.1")
     with pytest.raises(BadInput, match="its name leads to a link-local address, to which nothing is sent"):
         send("slack", {**at(receiver), "url": receiver.url.replace("127.0.0.1", "localhost")})
     assert receiver.got == []
@@ -165,7 +166,7 @@ def test_a_link_local_address_behind_a_name(receiver: Receiver, monkeypatch: pyt
 
 @pytest.mark.parametrize("tls", ["starttls", "implicit"])
 def test_a_link_local_address_behind_the_name_of_a_mail_server(tls: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gitfleet.adapters.notify.addresses.is_refused", lambda host: host == "127.0.0.1")
+    monkeypatch.setattr("gitfleet.adapters.addresses.is_refused", lambda host: host == "127.0.0.1")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         settings = {**MAIL, "host": "localhost", "port": silent.getsockname()[1], "tls": tls}
         with pytest.raises(BadInput, match="link-local address, to which nothing is sent"):

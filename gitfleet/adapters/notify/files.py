@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from annotated_types import Interval, MinLen
 
 from gitfleet import api
-from gitfleet.adapters.notify.addresses import is_refused
+from gitfleet.adapters.addresses import is_refused
 from gitfleet.api.annotations import Accept, At, Break, Check, OneOf
 from gitfleet.errors import BadInput
 from gitfleet.formats.yaml_reader import parse_documents

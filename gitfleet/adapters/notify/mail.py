@@ -12,7 +12,7 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 from typing import Any, Final
 
-from gitfleet.adapters.notify.addresses import checked
+from gitfleet.adapters.addresses import checked
 from gitfleet.adapters.notify.files import MailFile, settings_in
 from gitfleet.errors import BadInput, DestinationUnavailable
 from gitfleet.model.notifications import NotificationMessage
