@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gitfleet.api.fleet import Branches
+from gitfleet.formats.hosts import HostPattern, Origin
 from gitfleet.formats.limits import MAX_FILE_BYTES, MAX_FILES
 
 SecretReader = Callable[[str, str, str], bytes]
@@ -105,6 +106,18 @@ class HttpSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OutboundSettings:
+    """Where webhooks and queries of rollouts may go: only to the hosts that are `allowed`, so none by default. Webhooks
+    are signed with the first secret of `secret_file`; each of `metric_tokens` is the file of the bearer token that
+    queries to an origin have. `ca_file` has authorities that count beside the machine's own."""
+
+    allowed: tuple[HostPattern, ...] = ()
+    secret_file: Path | None = None
+    metric_tokens: tuple[tuple[Origin, Path], ...] = ()
+    ca_file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseTerms:
     """Seconds: a lease that is not renewed runs out after `duration`, its holder stops acting when it could not renew
     for `renew`, and `retry` is between two tries. The defaults are those of Kubernetes' own components."""
@@ -136,7 +149,8 @@ class Settings:
     clusters between runs; `simulate_unconnected` lets a cluster without connection be simulated (demo, simulate).
     `watch_branch` overrides the FleetConfig's; `approval_policy` is a file with a policy that outranks the one there.
     Without `forge` nothing is shown on one, and without `http` no port is opened. `sops_age_key_file` has the age keys
-    that SOPS files are decrypted with. `git_seconds` is how long one fetch or push may take.
+    that SOPS files are decrypted with. `git_seconds` is how long one fetch or push may take. `outbound` says whom
+    rollouts may call.
     """
 
     repo: str
@@ -153,6 +167,7 @@ class Settings:
     forge: ForgeSettings | None = None
     sops_age_key_file: Path | None = None
     http: HttpSettings | None = None
+    outbound: OutboundSettings = OutboundSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

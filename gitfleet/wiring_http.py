@@ -6,16 +6,14 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
 from gitfleet import __version__
 from gitfleet.adapters.http_server import HttpServer
 from gitfleet.adapters.metrics import PrometheusMetrics
-from gitfleet.errors import BadInput
 from gitfleet.loop.counting import Counting, count_events, count_reconciles, gauges_of
 from gitfleet.loop.driver import Listener
 from gitfleet.loop.endpoints import metrics_page, probes, routes
-from gitfleet.loop.webhook_signatures import MOST_SECRET_BYTES, secrets_in
+from gitfleet.loop.webhook_signatures import secrets_of
 from gitfleet.loop.webhooks import Hints, Receiver
 from gitfleet.loop.workspace import Workspace
 from gitfleet.ports.http import HttpHandler
@@ -39,7 +37,7 @@ def served(
     hints = Hints(trigger=workspace.wake.trigger, clock=clock)
     posts: dict[str, HttpHandler] = {}
     for provider, file in http.webhooks:
-        secrets = partial(_secrets_of, file)
+        secrets = partial(secrets_of, file)
         secrets()  # what cannot be used ends the process at its start
         receiver = Receiver(provider=provider, secrets=secrets, hint=hints.hint, clock=clock, metrics=metrics)
         posts[f"/webhook/{provider}"] = receiver.receive
@@ -50,13 +48,3 @@ def served(
         yield count_events(metrics, then)
     finally:
         server.stop()
-
-
-def _secrets_of(file: Path) -> tuple[bytes, ...]:
-    """The secrets that the file has now: whoever replaces them need not restart the process."""
-    try:
-        with file.open("rb") as opened:
-            content = opened.read(MOST_SECRET_BYTES + 1)
-    except OSError as error:
-        raise BadInput(f"{file} cannot be read: {error.strerror}") from error
-    return secrets_in(content, str(file))

@@ -57,6 +57,9 @@ class PrometheusMetrics:
         self._notifications = Counter(
             "gitfleet_notifications", "Attempts to notify", ["type", "outcome"], registry=registry
         )
+        self._calls = Counter(
+            "gitfleet_rollout_calls", "Calls that rollouts made", ["kind", "outcome"], registry=registry
+        )
 
     def reconciled(self, outcome: str, seconds: float, at: float | None) -> None:
         """See the port."""
@@ -84,6 +87,10 @@ class PrometheusMetrics:
     def notified(self, type_: str, outcome: str) -> None:
         """See the port."""
         self._notifications.labels(type_, outcome).inc()
+
+    def called(self, kind: str, outcome: str) -> None:
+        """See the port."""
+        self._calls.labels(kind, outcome).inc()
 
     def page(self, accepts: str) -> tuple[bytes, str]:
         """The text of a scrape and its content type, in the format that the client accepts; the ordinary one for an

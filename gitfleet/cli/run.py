@@ -15,6 +15,7 @@ from gitfleet import __version__
 from gitfleet.cli import options
 from gitfleet.cli.logs import LoggedEvents, logging_as
 from gitfleet.cli.messages import say, warn_some
+from gitfleet.cli.outbound import outbound_options
 from gitfleet.cli.progress import progress_for
 from gitfleet.cli.signals import Ending, ending_gently
 from gitfleet.cli.streams import outlive_stdout
@@ -64,6 +65,7 @@ log = logging.getLogger(__name__)
     options.cache_dir,
     options.listen,
 )
+@outbound_options
 @watched_options
 @options.output("text", "jsonl", "json")
 def run(once: bool, until_settled: bool, timeout: float, settings: Settings, watched: Watched, output: str) -> int:
@@ -87,9 +89,12 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, wat
     outlive_stdout()
     if continuous:
         return _continuous(settings, watched, output)
+    from gitfleet.wiring_outbound import calling_out
+
     result: ReconcileResult | None = None
     with (
         _opened(settings) as (workspace, ending),
+        calling_out(workspace, settings.outbound),
         progress_for(output, live=True, without=(EventType.FAULT,)) as progress,
     ):
         runner = workspace.runner(progress.on_event)

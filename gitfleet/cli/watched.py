@@ -120,6 +120,9 @@ def listened(
             from gitfleet.wiring_tracing import traced
 
             stack.enter_context(traced(workspace, phases))
+        from gitfleet.wiring_outbound import calling_out
+
+        counted.append(stack.enter_context(calling_out(workspace, settings.outbound)))
         from gitfleet.wiring_notify import notified
 
         told = notified(workspace, settings, dict(given.notify), secrets, events=given.events)

@@ -44,6 +44,7 @@ from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
 from gitfleet.model.state import FleetState
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import RepoReader
+from gitfleet.ports.rollout_calls import RolloutCalls
 from gitfleet.ports.watching import Watching
 from gitfleet.reconcile import run_approvals
 from gitfleet.rendered import Rendering
@@ -64,7 +65,7 @@ class Driver:
     `requests` keeps the branches by which people approve, `rendered` that with what clusters get, None where none are
     pushed; `approvals` looks who gave an approval; `forge` is told what a forge is to show, and returns at once;
     `watching` vouches that clusters have not changed, None where each pass reads all of them; `pull` are the clusters
-    that are reached by agents."""
+    that are reached by agents; `calls` makes the calls of rollouts."""
 
     reader: RepoReader
     states: StateBranch
@@ -85,6 +86,7 @@ class Driver:
     forge: Callable[[FleetState, Asked, Branches], None] | None = None
     watching: Watching | None = None
     pull: PullClusters | None = None
+    calls: RolloutCalls | None = None
     memo: reconcile.Memo = reconcile.Memo()
     asked_clusters: AskedClusters = field(default_factory=AskedClusters)
     _reported: set[str] = field(default_factory=set)

@@ -11,6 +11,7 @@ import binascii
 import hmac
 from base64 import b64decode, b64encode
 from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
 from typing import Final
 
 from gitfleet.errors import BadInput
@@ -47,6 +48,17 @@ def secrets_in(content: bytes, where: str) -> tuple[bytes, ...]:
         if secret.startswith(SIGNING_TOKEN) and _key_of(secret) is None:
             raise BadInput(f"{where}: what follows whsec_ is no base64")
     return secrets
+
+
+def secrets_of(file: Path) -> tuple[bytes, ...]:
+    """The secrets that a file has now: whoever replaces them need not restart the process. BadInput as `secrets_in`,
+    and for a file that cannot be read."""
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(MOST_SECRET_BYTES + 1)
+    except OSError as error:
+        raise BadInput(f"{file} cannot be read: {error.strerror}") from error
+    return secrets_in(content, str(file))
 
 
 def is_signed(provider: str, headers: Mapping[str, str], body: bytes, secrets: Collection[bytes], now: float) -> bool:

@@ -47,8 +47,10 @@ class OutboundRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboundReply:
-    """One HTTP response; `cut` says that its body has more than was to be read."""
+    """One HTTP response; `host` is who gave it, for messages; `cut` says that its body has more than was to be
+    read."""
 
+    host: str
     status: int
     content: bytes = field(default=b"", repr=False)
     cut: bool = False

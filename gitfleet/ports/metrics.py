@@ -25,3 +25,6 @@ class Metrics(Protocol):
 
     def notified(self, type_: str, outcome: str) -> None:
         """A message to a destination of such a type was delivered, failed and comes again, or was dropped."""
+
+    def called(self, kind: str, outcome: str) -> None:
+        """A call of a rollout, a webhook or a query of a metric, was answered or failed."""

@@ -29,8 +29,9 @@ class RolloutCalls(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookReply:
-    """What a server said to a webhook: its status, and the first line of its body without what is secret."""
+    """What a host said to a webhook: its status, and the first line of its body without what is secret."""
 
+    host: str
     status: int
     line: str = ""
 

@@ -107,6 +107,9 @@ class Counted:
     def notified(self, type_: str, outcome: str) -> None:
         self.calls.append((type_, outcome))
 
+    def called(self, kind: str, outcome: str) -> None:
+        self.calls.append((kind, outcome))
+
 
 def test_the_loop_notes_and_counts_every_reconcile() -> None:
     loop = Loop([SETTLED, CHANGED, LOST, RemoteUnreachable("down")], waits=4, lasts=2.0)

@@ -1,0 +1,90 @@
+"""HTTP to the hosts that the operator allowed, whatever a repository asks for."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from urllib3.exceptions import LocationParseError
+from urllib3.util import Url, parse_url
+
+from gitfleet.adapters.addresses import is_refused
+from gitfleet.adapters.checked_requests import Bounds, Exchange, exchanged
+from gitfleet.errors import BadInput, NoResponse
+from gitfleet.formats.hosts import HostPattern, Origin, plain_host, shown_host
+from gitfleet.formats.masking import masked
+from gitfleet.ports.metric_providers import OutboundReply, OutboundRequest
+
+_CONNECT_SECONDS: Final = 10.0
+_MOST_URL: Final = 8192
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowedHttp:
+    """See ports.metric_providers.OutboundHttp. `tokens` read the bearer token of an origin, `secrets` all that is not
+    to be shown, `context` makes what connections are encrypted with; all of them at each use, so that files may be
+    replaced."""
+
+    allowed: tuple[HostPattern, ...]
+    context: Callable[[], ssl.SSLContext]
+    tokens: tuple[tuple[Origin, Callable[[], str]], ...] = ()
+    secrets: Callable[[], tuple[str, ...]] = field(default=tuple, repr=False)
+
+    def request(self, request: OutboundRequest) -> OutboundReply:
+        """See the port."""
+        url = self._allowed_url(request.url)
+        name = shown_host(plain_host(url.host or ""), url.port)
+        headers = {**request.headers, **self._authorization(url)}
+        if request.content_type:
+            headers["Content-Type"] = request.content_type
+        seconds = request.seconds
+        bounds = Bounds(
+            connect=min(seconds, _CONNECT_SECONDS), read=seconds, whole=seconds, most_bytes=request.most_bytes
+        )
+        asked = Exchange(method=request.method, url=url.url, headers=headers, body=request.content)
+        try:
+            answered = exchanged(asked, self.context(), bounds)
+        except NoResponse as error:
+            raise NoResponse(f"{name} does not answer: {error}", passing=error.passing) from None
+        except BadInput as error:
+            raise BadInput(f"{name}: {error}") from None
+        return OutboundReply(host=name, status=answered.status, content=answered.content, cut=answered.cut)
+
+    def without_secrets(self, text: str) -> str:
+        """See the port."""
+        return masked("".join(one if one.isprintable() else " " for one in text), self.secrets())
+
+    def _allowed_url(self, text: str) -> Url:
+        """The URL as the connection will read it, so that there is one reading of its host."""
+        if not text.isascii() or not text.isprintable() or "\\" in text or len(text) > _MOST_URL:
+            raise BadInput("its URL has characters that no URL has, or too many; correct it")
+        try:
+            url = parse_url(text)
+            host = plain_host(url.host or "")
+        except (LocationParseError, ValueError):
+            raise BadInput("its URL cannot be read; correct it") from None
+        whole = host and url.auth is None and url.port != 0 and url.fragment is None
+        if url.scheme not in ("http", "https") or not whole:
+            raise BadInput("its URL must begin with https:// or http:// and a host, without a user or a #; correct it")
+        shown = shown_host(host, url.port)
+        if is_refused(host):
+            raise BadInput(f"{shown} is a link-local address, to which nothing is sent")
+        if not any(pattern.fits(url.scheme, host, url.port) for pattern in self.allowed):
+            raise BadInput(f"{shown} is no host that this process may call: allow it with run --allow-outbound {shown}")
+        return url
+
+    def _authorization(self, url: Url) -> dict[str, str]:
+        """The header with the token for a host, if there is one. A repository cannot have it sent in the clear."""
+        scheme, host = url.scheme or "", url.host or ""
+        found = [(origin, read) for origin, read in self.tokens if origin.host.fits(scheme, host, url.port)]
+        for origin, read in found:
+            if origin.scheme == scheme:
+                return {"Authorization": f"Bearer {read()}"}
+        for origin, _ in found:
+            raise BadInput(
+                f"{origin.host} has a token for {origin.scheme} alone: ask by it, or give the token with "
+                f"--metric-token {scheme}://{origin.host}=FILE"
+            )
+        return {}

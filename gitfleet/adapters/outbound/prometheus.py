@@ -1,0 +1,121 @@
+"""Instant queries to a Prometheus, or to what has its HTTP API (Thanos, Mimir, VictoriaMetrics).
+
+Source: Prometheus' page "HTTP API", "Instant queries" and "Expression query result formats".
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from gitfleet.errors import BadInput
+from gitfleet.formats.canonical_json import NotJson, parse_json
+from gitfleet.model.calls import MetricOutcome, MetricQuery
+from gitfleet.ports.metric_providers import (
+    MeasurementState,
+    MetricProvider,
+    MetricProviderAccess,
+    OutboundReply,
+    OutboundRequest,
+)
+
+MOST_READ: Final = 1 << 20
+MOST_VALUES: Final = 1000
+_LONGEST_URL: Final = 2000
+"""A longer query goes into the body of a POST. A shorter one is a GET: what lets only readers through takes that."""
+_FORM: Final = "application/x-www-form-urlencoded"
+
+
+class Prometheus(MetricProvider):
+    """See ports.metric_providers.MetricProvider. A measurement is one request: it is over at once."""
+
+    def __init__(self, access: MetricProviderAccess) -> None:
+        self._http = access.http
+
+    def start(self, query: MetricQuery) -> MeasurementState:
+        """The values of a scalar or of an instant vector at the query's moment, in the order of the answer."""
+        reply = self._http.request(request_of(query))
+        if 300 <= reply.status < 400:
+            return _failed(f"{reply.host} redirects to another address, which is not followed: name that one")
+        if reply.cut:
+            return _failed(f"{reply.host} answers with more than {MOST_READ >> 20} MiB: let the query aggregate")
+        document = _object(reply.content)
+        if document.get("status") == "error":
+            said = f"{document.get('errorType', 'error')}: {document.get('error', '')}"
+            return _failed(self._http.without_secrets(f"{reply.host} answers {reply.status}: {said}"))
+        if reply.status in (401, 403):
+            return _failed(f"{reply.host} refuses it with {reply.status}: --metric-token gives a token for a host")
+        if reply.status != 200 or document.get("status") != "success":
+            return _failed(f"{reply.host} answers {reply.status} and nothing that Prometheus answers")
+        return self._measured(reply, document)
+
+    def _measured(self, reply: OutboundReply, document: dict[str, Any]) -> MeasurementState:
+        try:
+            values = values_in(document.get("data"))
+        except BadInput as error:
+            return _failed(f"{reply.host}: {error}")
+        if len(values) > MOST_VALUES:
+            return _failed(f"{reply.host} gives {len(values)} values: let the query aggregate to {MOST_VALUES} at most")
+        numbers = tuple(filter(math.isfinite, values))
+        if not values:
+            return MeasurementState(outcome=MetricOutcome.NO_DATA, message=f"{reply.host} has no data for the query")
+        lost = len(values) - len(numbers)
+        if not numbers:
+            return MeasurementState(
+                outcome=MetricOutcome.NO_DATA, message=f"{reply.host} gives no number, but NaN or Inf"
+            )
+        notes = [f"{lost} of {len(values)} values: NaN or Inf, which do not count"] if lost else []
+        notes += [str(note) for note in document.get("warnings") or ()][:1]
+        message = self._http.without_secrets(f"{reply.host}: {'; '.join(notes)}") if notes else ""
+        return MeasurementState(outcome=MetricOutcome.MEASURED, values=numbers, message=message)
+
+
+def request_of(query: MetricQuery) -> OutboundRequest:
+    """The request for a query; what its address has behind a `?` is kept."""
+    base, _, kept = query.address.partition("?")
+    if not base:
+        raise BadInput("the query has no address of a Prometheus, such as https://prometheus.example.com")
+    moment, seconds = f"{query.at.timestamp():.3f}", f"{query.timeout_seconds:g}"
+    asked = urlencode({"query": query.query, "time": moment, "timeout": seconds})
+    url, parameters = f"{base.rstrip('/')}/api/v1/query", "&".join(filter(None, (kept, asked)))
+    if len(url) + len(parameters) < _LONGEST_URL:
+        return OutboundRequest(url=f"{url}?{parameters}", seconds=query.timeout_seconds, most_bytes=MOST_READ)
+    return OutboundRequest(
+        method="POST",
+        url=f"{url}?{kept}" if kept else url,
+        content=asked.encode(),
+        content_type=_FORM,
+        seconds=query.timeout_seconds,
+        most_bytes=MOST_READ,
+    )
+
+
+def values_in(data: Any) -> tuple[float, ...]:
+    """The values of the data of an answer, NaN and infinities among them; BadInput for what has none for a sample."""
+    kind = data.get("resultType") if isinstance(data, dict) else None
+    if kind not in ("scalar", "vector"):
+        raise BadInput(f"the query gives a {kind or 'nothing'} and must give a scalar or an instant vector")
+    result = data.get("result")
+    try:
+        if kind == "scalar":
+            return (float(result[1]),)
+        if any("value" not in sample for sample in result):
+            raise BadInput(
+                "the query gives native histograms, which have no one value: use histogram_quantile or the like"
+            )
+        return tuple(float(sample["value"][1]) for sample in result)
+    except (TypeError, ValueError, LookupError):
+        raise BadInput(f"the {kind} of its answer cannot be read") from None
+
+
+def _object(content: bytes) -> dict[str, Any]:
+    try:
+        found = parse_json(content)
+    except NotJson:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _failed(message: str) -> MeasurementState:
+    return MeasurementState(outcome=MetricOutcome.FAILED, message=message)

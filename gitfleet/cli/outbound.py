@@ -1,0 +1,93 @@
+"""The options of `run` that say where webhooks and metric queries of workload rollouts may go."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import wraps
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from gitfleet.cli.options import F, collected
+from gitfleet.formats.hosts import HostPattern, Origin
+from gitfleet.settings import OutboundSettings, Settings
+
+
+def outbound_from(
+    allow_outbound: tuple[str, ...],
+    outbound_secret: Path | None,
+    outbound_ca: Path | None,
+    metric_token: tuple[str, ...],
+) -> OutboundSettings:
+    """The options as settings; UsageError for what is no host or no HOST=FILE, and for a host with two tokens."""
+    tokens = tuple(_token_of(given) for given in metric_token)
+    origins = [origin for origin, _ in tokens]
+    twice = [given for given, origin in zip(metric_token, origins, strict=True) if origins.count(origin) > 1]
+    if twice:
+        raise click.UsageError(f"--metric-token {twice[0]} is the second one for its host: leave one out")
+    return OutboundSettings(
+        allowed=tuple(_host_of(given) for given in allow_outbound),
+        secret_file=outbound_secret,
+        metric_tokens=tokens,
+        ca_file=outbound_ca,
+    )
+
+
+def _host_of(given: str) -> HostPattern:
+    try:
+        return HostPattern.parse(given)
+    except ValueError:
+        raise click.UsageError(
+            f"--allow-outbound {given} is no HOST or HOST:PORT, such as hooks.example.com, "
+            "*.example.com or prometheus.monitoring:9090"
+        ) from None
+
+
+def _token_of(given: str) -> tuple[Origin, Path]:
+    host, _, file = given.partition("=")
+    try:
+        origin = Origin.parse(host)
+    except ValueError:
+        origin = None
+    if origin is None or not file:
+        raise click.UsageError(
+            f"--metric-token {given} is no HOST=FILE or HOST:PORT=FILE, with http:// before HOST where the token may "
+            "be sent in the clear"
+        )
+    return origin, Path(file)
+
+
+_FILE = click.Path(path_type=Path)
+_collected = collected(
+    "outbound",
+    outbound_from,
+    click.option(
+        "--allow-outbound",
+        multiple=True,
+        metavar="HOST[:PORT]",
+        help="A host that webhooks and metric queries of rollouts may go to (repeatable; default: none).",
+    ),
+    click.option(
+        "--outbound-secret", type=_FILE, metavar="FILE", help="The secret that webhooks of rollouts are signed with."
+    ),
+    click.option(
+        "--outbound-ca", type=_FILE, metavar="FILE", help="Authorities that count for them beside the machine's own."
+    ),
+    click.option(
+        "--metric-token",
+        multiple=True,
+        metavar="HOST[:PORT]=FILE",
+        help="The bearer token that metric queries to a host have (repeatable).",
+    ),
+)
+
+
+def outbound_options(command: F) -> F:
+    """The options, as part of the command's `settings`; to stand below what makes these."""
+
+    @wraps(command)
+    def call(settings: Settings, outbound: OutboundSettings, **given: Any) -> Any:
+        return command(settings=replace(settings, outbound=outbound), **given)
+
+    return _collected(cast(F, call))

@@ -1,0 +1,237 @@
+"""Makes the calls that decisions ask for, beside the reconciles: a bounded number at a time, few to one host.
+
+Each step of a call has a thread, which is a daemon: one that hangs costs its host a place, and holds up neither a pass
+nor the end of the process. Nothing is tried again here. A failure is an answer, and the next decision says what then.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from gitfleet.loop.call_steps import SHORTEST_PAUSE, CallSteps, host_of
+from gitfleet.model.calls import Answer, Answers, Call, MetricQuery, WebhookAnswer
+from gitfleet.ports.clock import Clock
+from gitfleet.ports.metric_providers import MeasurementState
+from gitfleet.ports.metrics import Metrics
+
+log = logging.getLogger(__name__)
+MOST_AT_ONCE: Final = 16
+MOST_PER_HOST: Final = 4
+MOST_KNOWN: Final = 5_000
+"""Calls under way, and as many answers: more calls are not begun, and the oldest answers make way. Both are asked for
+again by the next decision."""
+GRACE: Final = 5.0
+"""Seconds beside a call's own, after which a thread that did not return is not waited for."""
+_NO_THREAD_PAUSE: Final = 1.0
+
+
+@dataclass(slots=True, eq=False)
+class _Entry:
+    """A call that has no answer yet, or (`stops`) a measurement that is to be ended. `begun`: when its first step
+    began; `due`: when its next one may; `threaded`: whether a thread is taking a step; `lost`: whether that thread
+    counts for its host alone, `stuck`: as it did not return in time; `state`: of a measurement that is under way
+    elsewhere."""
+
+    call: Call
+    host: str
+    due: float = 0.0
+    begun: float | None = None
+    threaded: bool = False
+    lost: bool = False
+    stuck: bool = False
+    stops: bool = False
+    state: MeasurementState | None = None
+
+    @property
+    def end(self) -> float | None:
+        """When it is not waited for any more."""
+        grace = GRACE if self.threaded else 0.0
+        return None if self.begun is None else self.begun + self.call.timeout_seconds + grace
+
+
+@dataclass(slots=True, kw_only=True)
+class CallQueue:
+    """See ports.rollout_calls.RolloutCalls. `on_answer` is told, on some thread, that there is one."""
+
+    steps: CallSteps
+    clock: Clock
+    on_answer: Callable[[], None]
+    metrics: Metrics | None = None
+    _changed: threading.Condition = field(default_factory=threading.Condition)
+    _under_way: dict[str, _Entry] = field(default_factory=dict)
+    _stops: list[_Entry] = field(default_factory=list)
+    _answers: dict[str, Answer] = field(default_factory=dict)
+    _threads: Counter[str] = field(default_factory=Counter)
+    _lost: Counter[str] = field(default_factory=Counter)
+    _stuck: Counter[str] = field(default_factory=Counter)
+    _keeper: bool = False
+    _closed: bool = False
+
+    def start(self, calls: Collection[Call]) -> None:
+        """See the port."""
+        with self._changed:
+            for call in calls:
+                answered = self._answers.get(call.id)
+                if call.id in self._under_way or (answered is not None and answered.attempt == call.attempt):
+                    continue
+                if self._closed or len(self._under_way) >= MOST_KNOWN:
+                    break
+                self._answers.pop(call.id, None)
+                self._under_way[call.id] = _Entry(call, host_of(call))
+            self._wake_keeper()
+
+    def answers(self) -> Answers:
+        """See the port."""
+        with self._changed:
+            return dict(self._answers)
+
+    def forget(self, ids: Collection[str]) -> None:
+        """See the port."""
+        with self._changed:
+            for one in ids:
+                self._answers.pop(one, None)
+                if one in self._under_way:
+                    self._let_go(self._under_way.pop(one))
+            self._wake_keeper()
+
+    def close(self, seconds: float) -> None:
+        """Begin nothing more, and give what is under way so many seconds at most."""
+        with self._changed:
+            self._closed = True
+            for one, entry in [*self._under_way.items()]:
+                if not entry.threaded:
+                    self._let_go(self._under_way.pop(one))
+            self._wake_keeper()
+            self._changed.wait_for(lambda: not self._stops and self._at_once() == 0, seconds)
+
+    def _wake_keeper(self) -> None:
+        if not self._keeper and (self._under_way or self._stops):
+            self._keeper = _began(self._keep)  # where there is no thread to be had, the next pass tries again
+        self._changed.notify_all()
+
+    def _at_once(self) -> int:
+        return self._threads.total() - self._lost.total()
+
+    def _let_go(self, entry: _Entry) -> None:
+        """Nobody waits for it any more."""
+        if entry.threaded:
+            entry.lost = True
+            self._lost[entry.host] += 1
+        elif entry.state is not None:
+            self._stops.append(_Entry(entry.call, entry.host, stops=True, lost=True, state=entry.state))
+
+    def _keep(self) -> None:
+        """The one thread that begins steps and ends what takes too long."""
+        while True:
+            with self._changed:
+                if self._closed and not self._stops and not self._at_once():
+                    return
+                now = self.clock.monotonic()
+                late = [self._ended(entry, why) for entry, why in [*self._late(now)]]
+                if not late:
+                    self._changed.wait(self._begin_due(now))
+            self._tell(late)
+
+    def _late(self, now: float) -> Iterator[tuple[_Entry, str]]:
+        """What is not waited for any more, and why."""
+        for entry in self._under_way.values():
+            if entry.end is not None and now >= entry.end:
+                yield entry, f"{entry.host} gives no answer within {entry.call.timeout_seconds:g} s"
+            elif entry.begun is None and self._stuck[entry.host] >= MOST_PER_HOST:
+                yield entry, f"{self._stuck[entry.host]} earlier calls to {entry.host} have not returned"
+
+    def _ended(self, entry: _Entry, why: str) -> Answer:
+        answer = self.steps.failed(entry.call, why)
+        entry.stuck = entry.threaded
+        self._stuck[entry.host] += entry.stuck
+        self._let_go(entry)
+        self._keep_answer(answer)
+        return answer
+
+    def _keep_answer(self, answer: Answer) -> None:
+        del self._under_way[answer.id]
+        self._answers[answer.id] = answer
+        while len(self._answers) > MOST_KNOWN:
+            del self._answers[next(iter(self._answers))]
+
+    def _begin_due(self, now: float) -> float | None:
+        """Begin what can be begun; seconds until something is to be done that nobody wakes the keeper for."""
+        moments: list[float] = []
+        for entry in [*self._stops, *(() if self._closed else self._under_way.values())]:
+            if not entry.threaded and entry.due <= now and self._has_place(entry) and not self._begun(entry, now):
+                return _NO_THREAD_PAUSE
+            if entry.end is not None and not entry.stops:
+                moments.append(entry.end)
+            if not entry.threaded and entry.due > now:
+                moments.append(entry.due)
+        return max(0.0, min(moments) - now) if moments else None
+
+    def _has_place(self, entry: _Entry) -> bool:
+        return self._threads[entry.host] < MOST_PER_HOST and (entry.lost or self._at_once() < MOST_AT_ONCE)
+
+    def _begun(self, entry: _Entry, now: float) -> bool:
+        """Give the entry a thread for its next step; whether there was one."""
+        if not _began(self._take_step, entry):
+            return False
+        entry.threaded, entry.begun = True, now if entry.begun is None else entry.begun
+        self._threads[entry.host] += 1
+        self._lost[entry.host] += entry.lost
+        return True
+
+    def _take_step(self, entry: _Entry) -> None:
+        call, state = entry.call, entry.state
+        stepped: Answer | MeasurementState | None = None
+        if state is None or not isinstance(call, MetricQuery):
+            stepped = self.steps.begin(call)
+        elif entry.stops:
+            self.steps.stop(call, state)
+        else:
+            stepped = self.steps.resume(call, state)
+        with self._changed:
+            self._threads[entry.host] -= 1
+            self._lost[entry.host] -= entry.lost
+            self._stuck[entry.host] -= entry.stuck
+            told = self._note(entry, stepped)
+            self._changed.notify_all()
+        self._tell(told)
+
+    def _note(self, entry: _Entry, stepped: Answer | MeasurementState | None) -> list[Answer]:
+        """Note what a step came to; the answer, if it is one that somebody waits for."""
+        entry.threaded, awaited = False, self._under_way.get(entry.call.id) is entry
+        if entry.stops:
+            self._stops.remove(entry)
+        elif isinstance(stepped, MeasurementState):
+            entry.state, entry.due = stepped, self.clock.monotonic() + max(SHORTEST_PAUSE, stepped.after)
+            if not awaited or self._closed:
+                self._let_go(entry)
+        elif awaited and stepped is not None:
+            self._keep_answer(stepped)
+            return [stepped]
+        return []
+
+    def _tell(self, answers: list[Answer]) -> None:
+        for answer in answers:
+            if self.metrics is not None:
+                self.metrics.called(kind_of(answer), answer.outcome.name.lower())
+        if answers:
+            self.on_answer()
+
+
+def kind_of(answer: Answer) -> str:
+    """What is counted: webhook or metric."""
+    return "webhook" if isinstance(answer, WebhookAnswer) else "metric"
+
+
+def _began(work: Callable[..., None], *args: _Entry) -> bool:
+    """Whether there was a thread for it: a machine may have none left."""
+    try:
+        threading.Thread(target=work, args=args, name="rollout-call", daemon=True).start()
+    except RuntimeError as error:
+        log.warning("a call of a rollout waits, as no thread can be started: %s", error)
+        return False
+    return True

@@ -1,0 +1,157 @@
+"""One step of a call, on a thread of its own: a webhook is sent, a measurement is begun or looked at again.
+
+What a plug-in or a server does wrong is an answer, as what it does right is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, assert_never
+from urllib.parse import urlsplit
+
+from gitfleet.errors import GitfleetError
+from gitfleet.formats.masking import masked
+from gitfleet.model.calls import (
+    Answer,
+    Call,
+    MetricAnswer,
+    MetricOutcome,
+    MetricQuery,
+    WebhookAnswer,
+    WebhookCall,
+    WebhookOutcome,
+)
+from gitfleet.model.failures import Failure, Subject, attempt
+from gitfleet.ports.clock import Clock
+from gitfleet.ports.metric_providers import MeasurementState, MetricProvider
+from gitfleet.ports.rollout_calls import WebhookReply, WebhookSender
+
+SHORTEST_PAUSE: Final = 1.0
+"""Seconds between two looks at a measurement, whatever its provider says."""
+_MOST_VALUES: Final = 1000
+_SUBJECT: Final = Subject("call", "")
+Stepped: TypeAlias = Answer | MeasurementState
+"""What came of a step: the answer, or a measurement that is still under way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallSteps:
+    """Makes calls; from many threads at once, and no step raises. `provider` gives the metric provider
+    of a name, and raises where there is none that can be used."""
+
+    webhooks: WebhookSender
+    provider: Callable[[str], MetricProvider]
+    clock: Clock
+
+    def begin(self, call: Call) -> Stepped:
+        """Send a webhook, or start a measurement."""
+        match call:
+            case WebhookCall():
+                reply = attempt(_SUBJECT, self.webhooks.send, call)
+                if isinstance(reply, Failure):
+                    return self.failed(call, sentence_of(reply))
+                return self._judged(call, reply)
+            case MetricQuery():
+                return self._looked_at(call, lambda: self.provider(call.provider).start(call))
+            case _:
+                assert_never(call)
+
+    def resume(self, call: MetricQuery, state: MeasurementState) -> Stepped:
+        """Look at a measurement that is under way."""
+        return self._looked_at(call, lambda: self.provider(call.provider).resume(call, state))
+
+    def stop(self, call: MetricQuery, state: MeasurementState) -> None:
+        """End a measurement that nobody waits for any more; whether that works changes nothing here."""
+        attempt(_SUBJECT, lambda: self.provider(call.provider).stop(call, state))
+
+    def failed(self, call: Call, message: str) -> Answer:
+        """The answer of a call that gave none."""
+        at, text = self.clock.now(), masked(message)
+        match call:
+            case WebhookCall():
+                failed = WebhookOutcome.FAILED
+                return WebhookAnswer(id=call.id, at=at, outcome=failed, message=text, attempt=call.attempt)
+            case MetricQuery():
+                outcome = MetricOutcome.FAILED
+                return MetricAnswer(id=call.id, at=at, outcome=outcome, message=text, attempt=call.attempt)
+            case _:
+                assert_never(call)
+
+    def _judged(self, call: WebhookCall, reply: WebhookReply) -> WebhookAnswer:
+        passed = reply.status in call.expected_status if call.expected_status else 200 <= reply.status < 300
+        return WebhookAnswer(
+            id=call.id,
+            at=self.clock.now(),
+            outcome=WebhookOutcome.PASSED if passed else WebhookOutcome.REJECTED,
+            status=reply.status,
+            message="" if passed else masked(_rejection(call, reply)),
+            attempt=call.attempt,
+        )
+
+    def _looked_at(self, call: MetricQuery, look: Callable[[], MeasurementState]) -> Stepped:
+        state = attempt(_SUBJECT, look)
+        if isinstance(state, Failure):
+            return self.failed(call, sentence_of(state))
+        if problem := _unusable(state):
+            return self.failed(call, f"metric provider {call.provider} {problem}")
+        if state.outcome is None:
+            return state
+        return MetricAnswer(
+            id=call.id,
+            at=self.clock.now(),
+            outcome=state.outcome,
+            values=state.values if state.outcome is MetricOutcome.MEASURED else (),
+            message=masked(state.message),
+            attempt=call.attempt,
+        )
+
+
+def host_of(call: Call) -> str:
+    """Whom a call goes to, so that calls to one host wait for each other; a provider without address is one host."""
+    address = call.url if isinstance(call, WebhookCall) else call.address
+    try:
+        netloc = urlsplit(address).netloc
+    except ValueError:
+        netloc = ""
+    name = netloc.rpartition("@")[2].lower()
+    return name or (call.provider if isinstance(call, MetricQuery) else "an unreadable URL")
+
+
+def sentence_of(failure: Failure) -> str:
+    """Why a call failed. The words of an error that is not ours may hold anything."""
+    return str(failure.cause) if isinstance(failure.cause, GitfleetError) else failure.error
+
+
+def _rejection(call: WebhookCall, reply: WebhookReply) -> str:
+    if 300 <= reply.status < 400:
+        return f"{reply.host} redirects to another address ({reply.status}), which is not followed: name that one"
+    expected = " or ".join(map(str, call.expected_status)) or "200 to 299"
+    said = f": {reply.line}" if reply.line else ""
+    return f"{reply.host} answers {reply.status} and not {expected}{said}"
+
+
+def _unusable(state: Any) -> str:
+    """What is wrong with what a provider gave; "" for nothing. It is anybody's code."""
+    if not isinstance(state, MeasurementState):
+        return f"gave a {type(state).__name__} and not a MeasurementState"
+    outcome, values, after = _untyped(state.outcome), _untyped(state.values), _untyped(state.after)
+    if outcome is None:
+        return "" if _is_number(after) else "gave no time to look again"
+    if not isinstance(outcome, MetricOutcome) or not isinstance(_untyped(state.message), str):
+        return "gave an outcome or a message that is none"
+    if outcome is not MetricOutcome.MEASURED:
+        return ""
+    if not isinstance(values, tuple) or not 0 < len(values) <= _MOST_VALUES:
+        return f"gave no tuple of 1 to {_MOST_VALUES} values"
+    return "" if all(map(_is_number, values)) else "gave a value that is no number"
+
+
+def _untyped(value: Any) -> Any:
+    """A field that may hold anything, whatever its annotation says."""
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
