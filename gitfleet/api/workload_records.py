@@ -114,18 +114,28 @@ class MeasurementVerdict(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
     """One measurement: the resolved `query` and its moment `at` are enough to make it again; `verdict` None: it has no
-    answer yet. `id` is the call's."""
+    answer yet. `id` is the call's, `number` counts from 0, `cluster` is whose it is where each cluster has its own.
+
+    With a `baseline`, a second query, the `values` are the first one of each. `passed` counts those that passed up to
+    this one, `failed` and `inconclusive` those since the last that passed: earlier measurements can be forgotten.
+    """
 
     id: str
     metric: str
+    number: int = 0
+    cluster: str = ""
     provider: str
     address: str
     query: str
+    baseline: str = ""
     at: Time
     values: tuple[float, ...] = ()
     outcome: str = ""
     verdict: MeasurementVerdict | None = None
     message: str = ""
+    passed: int = 0
+    failed: Annotated[int, At("failedRunning")] = 0
+    inconclusive: Annotated[int, At("inconclusiveRunning")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,85 @@
+"""Queries of metric templates with their variables replaced.
+
+A variable stands in double braces, with or without spaces: `{{ namespace }}` as Flagger has it, `{{.namespace}}` as Go
+has it, `{{ args.limit }}` as Argo Rollouts has it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from gitfleet.formats.near_names import did_you_mean
+
+LONGEST_QUERY: Final = 20_000
+"""Characters of a query with its variables replaced."""
+_VARIABLE: Final = re.compile(r"\{\{\s*(?:\.|args\.)?([A-Za-z_][\w-]*)\s*\}\}", re.ASCII)
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_.:]*")
+_QUOTES: Final = ('"', "'", "`")
+_REGEX_SIGNS: Final = re.compile(r"([\\.+*?()|\[\]{}^$])")
+
+
+class Unresolved(Exception):
+    """A query cannot be made of its template; half a sentence says why, and what to do."""
+
+
+def resolved(template: str, variables: Mapping[str, str]) -> str:
+    """The query with each variable replaced, so that no value leaves the text in quotes in which it stands: there it is
+    escaped as PromQL (and Go) escape texts, and outside of quotes a value is letters, digits, `_`, `.` and `:` alone.
+
+    Unresolved for a variable that nothing gives, and for a value that does not fit where it stands.
+    """
+    query = "".join(_parts(template, variables))
+    if len(query) > LONGEST_QUERY:
+        raise Unresolved(f"the query has more than {LONGEST_QUERY} characters; use variables that are shorter")
+    return query
+
+
+def alternatives(names: Iterable[str]) -> str:
+    """A regular expression (RE2) that matches exactly these names: `a|b`."""
+    return "|".join(_REGEX_SIGNS.sub(r"\\\1", name) for name in names)
+
+
+def _parts(template: str, variables: Mapping[str, str]) -> Iterator[str]:
+    at, quote = 0, ""
+    while at < len(template):
+        if template.startswith("{{", at):
+            found = _VARIABLE.match(template, at)
+            if found is None:
+                raise Unresolved("its query has {{ without the name of a variable and }}; correct it")
+            yield _value(found[1], variables, quote)
+            at = found.end()
+            continue
+        sign = template[at]
+        length = 2 if sign == "\\" and quote in ('"', "'") else 1
+        if sign == quote or (quote == "#" and sign == "\n"):
+            quote = ""
+        elif not quote and (sign in _QUOTES or sign == "#"):
+            quote = sign
+        yield template[at : at + length]
+        at += length
+
+
+def _value(name: str, variables: Mapping[str, str], quote: str) -> str:
+    value = variables.get(name)
+    if value is None:
+        known = did_you_mean(name, variables, f"use one of {', '.join(sorted(variables))}, or give it in args")
+        raise Unresolved(f"its query has the variable {name[:63]}, which nothing gives; {known}")
+    if quote == "`":
+        if "`" in value:
+            raise Unresolved(f"the value of {name} has a backtick and stands between backticks; use double quotes")
+        return value
+    if quote in ('"', "'"):
+        return "".join(map(_escaped, value))
+    if _PLAIN.fullmatch(value) is None:
+        signs = "more than letters, digits, _, . and :"
+        raise Unresolved(f"the value of {name} stands outside of quotes and has {signs}; put it in quotes")
+    return value
+
+
+def _escaped(sign: str) -> str:
+    if sign == "\\":
+        return r"\\"
+    # PromQL takes \" in double quotes alone and \' in single ones alone, and \x22 in both.
+    return f"\\x{ord(sign):02x}" if sign in _QUOTES or ord(sign) < 0x20 or ord(sign) == 0x7F else sign

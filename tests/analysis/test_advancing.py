@@ -1,0 +1,220 @@
+"""Analyses step by step, and what must hold of every one: neither the order of answers, nor how often they come, nor a
+crash changes the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gitfleet.analysis import Analysed, AnalysisVerdict, Scope, advance, standings_of, verdict_of
+from gitfleet.api.metrics import CanaryMetric, TemplateReference
+from gitfleet.model.calls import MetricAnswer, MetricQuery
+from tests.analysis.builders import ADDRESS, BEGAN, answer, metric, scope
+
+RUNNING, PASSED, FAILED = AnalysisVerdict.RUNNING, AnalysisVerdict.PASSED, AnalysisVerdict.FAILED
+_ABOVE = "error-rate was 0.12 at 2026-01-31 10:{}:00 UTC, above the largest allowed 0.05"
+_FAILED = "error-rate could not be measured at 2026-01-31 10:{}:00 UTC, {}"
+_MISSING = "there is no MetricTemplate shop/other; add it"
+
+
+def at(seconds: float) -> datetime:
+    """So many seconds after the analysis began."""
+    return BEGAN + timedelta(seconds=seconds)
+
+
+def measured(metrics: Sequence[CanaryMetric], said: Sequence[Any], where: Scope) -> tuple[Analysed, datetime]:
+    """Each measurement answered at once, with the next of what is `said`, until the analysis is over or nothing is
+    left to be said; and when that was."""
+    now, rest = BEGAN, list(said)
+    found = advance(metrics, (), where, {}, now)
+    while True:
+        while found.queries and rest:
+            found = advance(
+                metrics, found.measurements, where, {q.id: answer(q.id, rest.pop(0)) for q in found.queries[:1]}, now
+            )
+        if found.wake_at is None or not rest:
+            return found, now
+        now = found.wake_at
+        found = advance(metrics, found.measurements, where, {}, now)
+
+
+def test_nothing_to_measure_has_passed() -> None:
+    assert advance((), (), scope(), {}, BEGAN) == Analysed(measurements=(), verdict=PASSED)
+
+
+def test_the_first_measurement_waits_for_its_delay_and_the_next_for_the_interval() -> None:
+    metrics, where = [metric(initial_delay=30.0, interval=60.0, count=2)], scope()
+    found = advance(metrics, (), where, {}, at(29))
+    assert (found.measurements, found.queries, found.wake_at) == ((), (), at(30))
+    assert found.message == "error-rate has not been measured yet"
+    found = advance(metrics, (), where, {}, at(31.5))
+    (query,) = found.queries
+    assert query == MetricQuery(
+        id=query.id, provider="prometheus", address=ADDRESS, query='errors{cluster="eu-1"}', at=at(31)
+    )
+    assert (found.verdict, found.wake_at) == (RUNNING, None)
+    assert advance(metrics, found.measurements, where, {}, at(500)) == found
+    found = advance(metrics, found.measurements, where, {query.id: answer(query.id, 0.01)}, at(32))
+    assert (found.verdict, found.queries, found.wake_at) == (RUNNING, (), at(91))
+    assert found.message == "error-rate was 0.01 at 2026-01-31 10:00:31 UTC, passed 1 of 2"
+    later = advance(metrics, found.measurements, where, {}, at(91))
+    assert [one.at for one in later.queries] == [at(91)] and later.queries[0].id != query.id
+
+
+@pytest.mark.parametrize(
+    ("fields", "said", "verdict", "message"),
+    [
+        ({}, [0.01], PASSED, "error-rate was 0.01 at 2026-01-31 10:00:00 UTC, passed 1 of 1"),
+        (
+            {},
+            [0.12],
+            FAILED,
+            f"{_ABOVE.format('00')}, 1 time running (failureLimit 0)",
+        ),
+        ({"count": 3}, [0.01, 0.01], RUNNING, "error-rate was 0.01 at 2026-01-31 10:01:00 UTC, passed 2 of 3"),
+        ({"count": 3}, [0.01, 0.01, 0.01], PASSED, "error-rate was 0.01 at 2026-01-31 10:02:00 UTC, passed 3 of 3"),
+        (
+            {"count": 3, "failure_limit": 1},
+            [0.12, 0.01, 0.12, 0.01, 0.01],
+            PASSED,
+            "error-rate was 0.01 at 2026-01-31 10:04:00 UTC, passed 3 of 3",
+        ),
+        (
+            {"count": 3, "failure_limit": 1},
+            [0.01, 0.01, 0.12, 0.12],
+            FAILED,
+            f"{_ABOVE.format('03')}, 2 times running (failureLimit 1)",
+        ),
+        ({"failure_limit": 1, "count": 2}, [0.12, "error", 0.12], FAILED, "2 times running (failureLimit 1)"),
+        (
+            {"inconclusive_limit": 1},
+            ["error", "error"],
+            FAILED,
+            f"{_FAILED.format('01', 'connection refused')}, inconclusive 2 times running (inconclusiveLimit 1)",
+        ),
+        ({"inconclusive_limit": 1}, ["error", 0.01], PASSED, "passed 1 of 1"),
+        ({}, ["none"], FAILED, "error-rate had no data at 2026-01-31 10:00:00 UTC, noData is Fail, 1 time running"),
+        (
+            {"template_ref": TemplateReference(name="other"), "inconclusive_limit": 0},
+            [],
+            FAILED,
+            f"{_FAILED.format('00', _MISSING)}, inconclusive 1 time running (inconclusiveLimit 0)",
+        ),
+        ({"args": {"cluster": "eu-2"}}, [], RUNNING, "error-rate has not been measured yet"),
+    ],
+)
+def test_measurements_running(fields: dict[str, Any], said: list[Any], verdict: AnalysisVerdict, message: str) -> None:
+    found, _ = measured([metric(**fields)], said, scope())
+    assert found.verdict is verdict
+    assert message in found.message
+    if verdict is not RUNNING:
+        assert (found.queries, found.wake_at) == ((), None)
+
+
+def test_args_stand_for_variables_and_interval_is_always_there() -> None:
+    one = metric(args={"cluster": "eu-2", "limit": "5"}, interval=0.5)
+    found = advance([one], (), scope('x{c="{{cluster}}"}[{{interval}}] > {{args.limit}}'), {}, BEGAN)
+    assert found.queries[0].query == 'x{c="eu-2"}[500ms] > 5'
+
+
+def test_an_analysis_that_goes_on_passes_once_enough_passed_after_the_failures() -> None:
+    metrics, where = [metric(count=2)], scope(goes_on=True)
+    found, now = measured(metrics, [0.01, 0.12], where)
+    assert (found.verdict, found.wake_at) == (FAILED, now + timedelta(minutes=1))
+    assert measured(metrics, [0.01, 0.12, 0.01], where)[0].verdict is RUNNING
+    assert measured(metrics, [0.01, 0.12, 0.01, 0.01], where)[0].verdict is PASSED
+
+
+def test_a_measurement_with_a_baseline_is_two_queries_and_waits_for_both() -> None:
+    metrics, where = [metric()], scope(baseline={"cluster": "eu-2"})
+    found = advance(metrics, (), where, {}, BEGAN)
+    one, other = found.queries
+    assert (one.query, other.query) == ('errors{cluster="eu-1"}', 'errors{cluster="eu-2"}')
+    half = advance(metrics, found.measurements, where, {one.id: answer(one.id, 0.01)}, BEGAN)
+    assert half == found
+    both = {one.id: answer(one.id, 0.12), other.id: answer(other.id, 0.02)}
+    found = advance(metrics, found.measurements, where, both, BEGAN)
+    assert "error-rate was 0.12 against 0.02 at" in found.message and found.verdict is FAILED
+
+
+def test_another_scope_begins_with_nothing() -> None:
+    found, _ = measured([metric()], [0.12], scope())
+    other = advance([metric()], found.measurements, scope(key="two"), {}, BEGAN)
+    assert other.verdict is RUNNING and other.queries[0].id != found.measurements[0].id
+
+
+_SAID = st.lists(st.sampled_from([0.01, 0.12, "none", "error"]), max_size=40)
+_FIELDS = st.fixed_dictionaries(
+    {
+        "count": st.integers(1, 15),
+        "failure_limit": st.integers(0, 12),
+        "inconclusive_limit": st.integers(0, 12),
+        "interval": st.sampled_from([10.0, 60.0]),
+    }
+)
+
+
+@given(fields=_FIELDS, said=_SAID, kept=st.integers(2, 12), goes_on=st.booleans())
+def test_the_verdict_follows_from_what_is_kept(
+    fields: dict[str, Any], said: list[Any], kept: int, goes_on: bool
+) -> None:
+    metrics = [metric(**fields)]
+    whole, _ = measured(metrics, said, scope(kept=10_000, goes_on=goes_on))
+    found, _ = measured(metrics, said, scope(kept=kept, goes_on=goes_on))
+    assert len(found.measurements) <= kept
+    assert (found.verdict, found.message) == (whole.verdict, whole.message)
+    standings = standings_of(metrics, found.measurements)
+    assert verdict_of(standings) is found.verdict
+    last = standings[0].last
+    if last is not None:
+        assert standings[0].counts == (last.passed, last.failed, last.inconclusive)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    fields=st.lists(_FIELDS, min_size=1, max_size=3),
+    said=st.lists(_SAID, min_size=3, max_size=3),
+)
+@settings(max_examples=60)
+def test_order_repetition_and_loss_of_answers_change_no_verdict(
+    seed: int, fields: list[dict[str, Any]], said: list[list[Any]]
+) -> None:
+    """The n-th measurement of a metric has the same answer in both: in one each comes at once, in the other late, more
+    than once, together with those of other metrics or not, and some are lost with the process."""
+    metrics, where, random = [metric(f"m{number}", **one) for number, one in enumerate(fields)], scope(), Random(seed)
+
+    def answered(query: MetricQuery) -> MetricAnswer:
+        name, _, number = query.id.partition("-")[2].rpartition("-")
+        values = said[int(name.removeprefix("m"))]
+        return answer(query.id, values[int(number) % len(values)] if values else 0.01)
+
+    prompt, now = advance(metrics, (), where, {}, BEGAN), BEGAN
+    while prompt.verdict is RUNNING:
+        now = now if prompt.queries else prompt.wake_at or now
+        prompt = advance(metrics, prompt.measurements, where, {q.id: answered(q) for q in prompt.queries}, now)
+    late, now, old = advance(metrics, (), where, {}, BEGAN), BEGAN, dict[str, MetricAnswer]()
+    asked = dict[str, MetricQuery]()
+    while late.verdict is RUNNING:
+        assert all(asked.setdefault(query.id, query) == query for query in late.queries)
+        now += timedelta(seconds=random.choice([0, 45, 600]))
+        new = {query.id: answered(query) for query in late.queries if random.random() < 0.6}
+        old = {**old, **new} if random.random() < 0.8 else new
+        late = advance(metrics, late.measurements, where, old, now)
+    assert late.verdict is prompt.verdict
+
+
+@given(said=_SAID)
+def test_what_is_judged_stays(said: list[Any]) -> None:
+    """Another answer to a measurement that has one counts for nothing, and nothing happens when nothing is due."""
+    metrics, where = [metric(count=15, failure_limit=12, inconclusive_limit=12)], scope()
+    found, now = measured(metrics, said, where)
+    others = {one.id: answer(one.id, 0.5) for one in found.measurements if one.verdict is not None}
+    again = advance(metrics, found.measurements, where, others, now)
+    assert replace(again, queries=found.queries) == found and again.queries == found.queries
