@@ -8,7 +8,7 @@ import pytest
 
 pytest_plugins = ["tests.profiles", "tests.realparts.fixtures", "tests.properties.options"]
 
-_BUILT = {"control_planes", "helm", "sops"}
+_BUILT = {"control_planes", "helm", "prometheus", "sops"}
 REAL_SECONDS = 3600
 """The limit of a test that needs real parts: the first one of them may have to build the control plane."""
 

@@ -28,8 +28,10 @@ class HostPattern:
     def parse(cls, text: str) -> HostPattern:
         """The pattern that is written so; ValueError for anything else."""
         found = _WRITTEN.fullmatch(text)
-        if found is None or (found["port"] and not 0 < int(found["port"]) < 65536) or (found["below"] and found["six"]):
+        if found is None or (found["port"] and not 0 < int(found["port"]) < 65536):
             raise ValueError(f"{text} is no HOST or HOST:PORT")
+        if found["below"] and (found["six"] or found["host"].rpartition(".")[2].isdigit()):
+            raise ValueError(f"{text} has an address behind *., and addresses have no names below them")
         host = plain_host(f"[{found['six']}]" if found["six"] else found["host"])
         return cls(host=host, port=int(found["port"]) if found["port"] else None, below=bool(found["below"]))
 

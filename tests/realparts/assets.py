@@ -22,6 +22,7 @@ _SOURCE = Path(__file__).parent / "controlplane"
 _SOURCE_FILES = ("go.mod", "go.sum", "main.go")
 _BINARY = "controlplane"
 _BUILD_SECONDS = 3600
+_DOWNLOAD_SECONDS = 600
 _PROGRAM_ARGUMENTS = ("-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w")
 _VERSION_PACKAGE = "k8s.io/component-base/version"
 
@@ -83,6 +84,61 @@ def ensure_program(name: str) -> Path:
             with _unfinished(wanted) as folder:
                 _go_build(name, source, package[1], folder / name, _PROGRAM_ARGUMENTS)
     return wanted / name
+
+
+def ensure_debian_program(name: str) -> Path:
+    """Return a program that PATH has, or that is unpacked from Debian's package of that name the first time and found
+    in the cache after that: nothing is installed, and nobody need be root. Raises ``MissingRealPart`` where apt is not
+    there or cannot reach the packages."""
+    if found := shutil.which(name):
+        return Path(found)
+    home = _cache_home(name)
+    wanted = home / "unpacked"
+    with _locked(home):
+        if not wanted.is_dir():
+            _log.warning("unpacking Debian's %s into %s: once", name, wanted)
+            with _unfinished(wanted) as folder:
+                _unpack_package(name, folder)
+    return wanted / "usr" / "bin" / name
+
+
+def _unpack_package(name: str, folder: Path) -> None:
+    """Download with the machine's own lists of packages or, where it has none yet, with lists of our own."""
+    needed = [shutil.which(program) for program in ("apt-get", "dpkg-deb")]
+    if None in needed:
+        raise MissingRealPart(f"there is no {name} on the PATH, and no apt to get it by: install {name}")
+    lists, cache = folder / "lists", folder / "cache"
+    own = ["-o", f"Dir::State::Lists={lists}", "-o", f"Dir::Cache={cache}"]
+    said = _apt(folder, "download", name)
+    if said:
+        (lists / "partial").mkdir(parents=True)
+        (cache / "archives" / "partial").mkdir(parents=True)
+        said = _apt(folder, *own, "update") or _apt(folder, *own, "download", name)
+    packages = list(folder.glob(f"{name}_*.deb"))
+    if said or len(packages) != 1:
+        raise MissingRealPart(f"there is no {name} on the PATH, and apt cannot download it: {said}")
+    subprocess.run(["dpkg-deb", "-x", str(packages[0]), str(folder)], check=True, stdin=subprocess.DEVNULL)
+    for rest in (packages[0], lists, cache):
+        shutil.rmtree(rest, ignore_errors=True) if rest.is_dir() else rest.unlink(missing_ok=True)
+
+
+def _apt(folder: Path, *words: str) -> str:
+    """Run apt-get in a folder; the end of what it said if it failed, "" otherwise."""
+    try:
+        done = subprocess.run(
+            ["apt-get", "-o", "APT::Sandbox::User=", *words],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=_DOWNLOAD_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"apt-get {words[-1]} took longer than {_DOWNLOAD_SECONDS} s"
+    return "" if done.returncode == 0 else " ".join(done.stdout.splitlines()[-3:])
 
 
 def _cache_home(part: str = "controlplane") -> Path:

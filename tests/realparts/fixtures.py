@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from .assets import MissingRealPart, ensure_assets, ensure_program
+from .assets import MissingRealPart, ensure_assets, ensure_debian_program, ensure_program
 from .git_http import GitHttpServer
+from .prometheus import PrometheusServer
 
 if TYPE_CHECKING:
     from .api_server import ApiServer
@@ -68,6 +69,17 @@ def helm() -> Path:
 def sops() -> Path:
     """The real sops."""
     return _program("sops")
+
+
+@pytest.fixture(scope="session")
+def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrometheusServer]:
+    """A real Prometheus for the whole run, which has `prometheus.HISTORY` and scrapes its `target`."""
+    try:
+        program = ensure_debian_program("prometheus")
+    except MissingRealPart as missing:
+        give_up(missing)
+    with PrometheusServer(program, tmp_path_factory.mktemp("prometheus")) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -45,6 +45,48 @@ class TestMissingParts:
         with pytest.raises(MissingRealPart, match="install Go"):
             assets.ensure_assets()
 
+    def test_without_apt_the_message_says_what_to_install(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        monkeypatch.setenv("PATH", str(tmp_path))
+
+        with pytest.raises(MissingRealPart, match="no apt to get it by: install prometheus"):
+            assets.ensure_debian_program("prometheus")
+
+    def test_without_lists_of_packages_apt_gets_them_and_leaves_only_the_program(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        apt = tmp_path / "apt-get"
+        apt.write_text(
+            f"#!{sys.executable}\n"
+            "import pathlib, sys\n"
+            f"open({str(tmp_path / 'asked')!r}, 'a').write(sys.argv[-1] + ' ')\n"
+            "own = 'State::Lists' in ' '.join(sys.argv)\n"
+            "if sys.argv[-1] == 'gauge' and own:\n"
+            "    pathlib.Path('gauge_1_all.deb').write_text('package')\n"
+            "sys.exit(0 if own else 100)\n"
+        )
+        unpack = tmp_path / "dpkg-deb"
+        unpack.write_text(
+            f"#!{sys.executable}\n"
+            "import pathlib, sys\n"
+            "assert pathlib.Path(sys.argv[2]).read_text() == 'package'\n"
+            "program = pathlib.Path(sys.argv[3]) / 'usr' / 'bin' / 'gauge'\n"
+            "program.parent.mkdir(parents=True)\n"
+            "program.write_text('binary')\n"
+        )
+        for program in (apt, unpack):
+            program.chmod(0o755)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        monkeypatch.setenv("PATH", str(tmp_path))
+
+        found = {assets.ensure_debian_program("gauge") for _ in range(2)}
+
+        assert {path.read_text() for path in found} == {"binary"}
+        assert (tmp_path / "asked").read_text() == "gauge update gauge "
+        assert [path.name for path in (tmp_path / "cache" / "gitfleet" / "gauge" / "unpacked").iterdir()] == ["usr"]
+
     def test_two_that_need_a_build_at_once_make_one(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         go = tmp_path / "go"
         go.write_text(

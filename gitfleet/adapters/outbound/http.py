@@ -71,7 +71,7 @@ class AllowedHttp:
         shown = shown_host(host, url.port)
         if is_refused(host):
             raise BadInput(f"{shown} is a link-local address, to which nothing is sent")
-        if not any(pattern.fits(url.scheme, host, url.port) for pattern in self.allowed):
+        if not any(pattern.fits(url.scheme, url.host or "", url.port) for pattern in self.allowed):
             raise BadInput(f"{shown} is no host that this process may call: allow it with run --allow-outbound {shown}")
         return url
 

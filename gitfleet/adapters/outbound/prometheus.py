@@ -95,7 +95,9 @@ def values_in(data: Any) -> tuple[float, ...]:
     """The values of the data of an answer, NaN and infinities among them; BadInput for what has none for a sample."""
     kind = data.get("resultType") if isinstance(data, dict) else None
     if kind not in ("scalar", "vector"):
-        raise BadInput(f"the query gives a {kind or 'nothing'} and must give a scalar or an instant vector")
+        raise BadInput(
+            f"the query gives {f'a {kind}' if kind else 'nothing'} and must give a scalar or an instant vector"
+        )
     result = data.get("result")
     try:
         if kind == "scalar":

@@ -1,0 +1,172 @@
+"""No way to write a URL leads to a host that is not allowed, and no token goes where it is not meant to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from urllib3 import PoolManager
+
+from gitfleet.adapters.checked_requests import Answered, Exchange, trusting
+from gitfleet.adapters.outbound import AllowedHttp
+from gitfleet.adapters.outbound import http as outbound_http
+from gitfleet.errors import BadInput
+from gitfleet.formats.hosts import HostPattern, Origin
+from gitfleet.ports.metric_providers import OutboundRequest
+from tests.adapters.outbound.hook_server import HookServer, hook_server
+
+ALLOWED = "allowed.example"
+
+
+@pytest.fixture
+def hooks() -> Iterator[HookServer]:
+    with hook_server() as found:
+        yield found
+
+
+def http(*allowed: str, tokens: tuple[tuple[str, str], ...] = ()) -> AllowedHttp:
+    return AllowedHttp(
+        allowed=tuple(HostPattern.parse(one) for one in allowed),
+        context=trusting,
+        tokens=tuple((Origin.parse(origin), lambda token=token: token) for origin, token in tokens),  # type: ignore[misc]  # mypy cannot type a default
+    )
+
+
+NOT_ALLOWED = "is no host that this process may call: allow it with run --allow-outbound"
+NO_URL = "its URL "
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("https://evil.example/", NOT_ALLOWED),
+        ("https://allowed.example:8443/", f"allowed.example:8443 {NOT_ALLOWED} allowed.example:8443"),
+        ("http://allowed.example:443/", NOT_ALLOWED),
+        ("https://allowed.example.evil.example/", NOT_ALLOWED),
+        ("https://evil.example/allowed.example", NOT_ALLOWED),
+        ("https://evil.example?allowed.example", NOT_ALLOWED),
+        ("https://evil.example#@allowed.example/", NO_URL),
+        ("https://allowed.example#evil", NO_URL),
+        ("https://allowed.example@evil.example/", NO_URL),
+        ("https://evil.example@allowed.example/", NO_URL),
+        ("https://evil.example\\@allowed.example/", NO_URL),
+        ("https://allowed.example\\.evil.example/", NO_URL),
+        ("https://allowed.example\t.evil.example/", NO_URL),
+        ("https://allowed.example\r\nHost: evil.example/", NO_URL),
+        ("https://allowed.ex\u00e4mple/", NO_URL),
+        ("https://\uff41llowed.example/", NO_URL),
+        ("https:///allowed.example/", NO_URL),
+        ("https:allowed.example/", NO_URL),
+        ("allowed.example/", NO_URL),
+        ("//allowed.example/", NO_URL),
+        ("ftp://allowed.example/", NO_URL),
+        ("file:///etc/passwd", NO_URL),
+        ("gopher://allowed.example/", NO_URL),
+        ("https://allowed.example:99999/", NO_URL),
+        ("https://allowed.example:0/", NO_URL),
+        ("https://[::1/", NO_URL),
+        ("https://[::1]/", NOT_ALLOWED),
+        ("", NO_URL),
+        ("https://" + "a" * 9000, NO_URL),
+        ("http://127.0.0.1/", NOT_ALLOWED),
+        ("http://2130706433/", NOT_ALLOWED),
+        ("http://0x7f.1/", NOT_ALLOWED),
+        ("http://localhost/", NOT_ALLOWED),
+        ("http://169.254.169.254/latest/meta-data/", "169.254.169.254 is a link-local address"),
+        ("http://[fe80::1]/", "[fe80::1] is a link-local address"),
+        ("http://[::ffff:169.254.169.254]/", "is a link-local address"),
+    ],
+)
+def test_a_url_that_is_not_called(url: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbound_http, "exchanged", lambda *_: pytest.fail("a request was sent"))
+    with pytest.raises(BadInput) as raised:
+        http(ALLOWED).request(OutboundRequest(url=url))
+    assert said in str(raised.value) and "latest" not in str(raised.value)
+
+
+_NAMES = ["allowed.example", "evil.example", "ALLOWED.example", "127.0.0.1", "169.254.169.254", "::1", "443", "80", "a"]
+_SIGNS = [
+    "http",
+    "https",
+    "://",
+    ":",
+    "/",
+    "//",
+    "\\",
+    "@",
+    "#",
+    "?",
+    "%",
+    "%2f",
+    "%40",
+    "%00",
+    ".",
+    "..",
+    ";",
+    "[",
+    "]",
+]
+
+
+@given(st.lists(st.sampled_from(_NAMES + _SIGNS), min_size=1, max_size=9).map("".join))
+def test_what_is_called_is_the_allowed_host_by_every_reading(text: str) -> None:
+    sent: list[str] = []
+
+    def noted(request: Exchange, *_: object) -> Answered:
+        sent.append(request.url)
+        return Answered(status=200, headers={}, content=b"", cut=False)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(outbound_http, "exchanged", noted)
+        for url in (text, f"https://{text}", f"http://{ALLOWED}{text}"):
+            try:
+                http(ALLOWED).request(OutboundRequest(url=url))
+            except BadInput:
+                continue
+            (called,) = sent
+            pool = PoolManager().connection_from_url(called)
+            assert (pool.host.lower().removesuffix("."), pool.port) in ((ALLOWED, 443), (ALLOWED, 80)), url
+            assert (urlsplit(called).hostname or "").removesuffix(".") == ALLOWED, url
+            sent.clear()
+
+
+def test_a_link_local_address_behind_a_name_that_is_allowed(hooks: HookServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gitfleet.adapters.addresses.is_refused", lambda host: host == "127.0.0.1")
+    url = hooks.url.replace("127.0.0.1", "localhost")
+    with pytest.raises(BadInput, match=r"^localhost:\d+: its name leads to a link-local address, to which nothing"):
+        http(f"localhost:{hooks.port}").request(OutboundRequest(url=url))
+    assert hooks.got == []
+
+
+def test_no_proxy_of_the_environment_is_used(hooks: HookServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    with hook_server() as proxy:
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, f"http://{proxy.host}")
+        assert http(hooks.host).request(OutboundRequest(url=hooks.url)).status == 200
+        assert proxy.got == [] and len(hooks.got) == 1
+
+
+def test_a_token_goes_to_its_host_alone(hooks: HookServer) -> None:
+    with hook_server() as other:
+        asks = http(hooks.host, other.host, tokens=((f"http://{hooks.host}", "canary"),))
+        assert asks.request(OutboundRequest(url=hooks.url)).host == hooks.host
+        asks.request(OutboundRequest(url=other.url))
+        assert hooks.got[0][1]["authorization"] == "Bearer canary"
+        assert "authorization" not in other.got[0][1]
+
+
+def test_a_token_never_goes_in_the_clear_unasked(hooks: HookServer) -> None:
+    asks = http(hooks.host, tokens=((hooks.host, "canary"),))
+    with pytest.raises(BadInput) as raised:
+        asks.request(OutboundRequest(url=hooks.url))
+    assert str(raised.value) == (
+        f"{hooks.host} has a token for https alone: ask by it, or give the token with "
+        f"--metric-token http://{hooks.host}=FILE"
+    )
+    assert hooks.got == []
+    both = http(hooks.host, tokens=((hooks.host, "https-canary"), (f"http://{hooks.host}", "http-canary")))
+    both.request(OutboundRequest(url=hooks.url))
+    assert hooks.got[0][1]["authorization"] == "Bearer http-canary"
