@@ -20,20 +20,24 @@ from gitfleet.model.observations import LiveObject
 from gitfleet.simulation import kinds, statuses
 from gitfleet.simulation.defaults import with_defaults
 from gitfleet.simulation.fields import as_typed, content_of
+from gitfleet.simulation.pods.model import Workload
 
 
 @dataclass(slots=True)
 class Stored:
-    """One object as shown now, and its controllers: `done`, `first` until they once were, `due` when they will be.
+    """One object as shown now, and its controllers: `done`, `first` until they once were, `due` when something changes
+    by itself next, and `held` where they are done though a pause or a partition keeps the object in the middle.
 
-    `content` is what owners can own of the object, kept until the next write.
+    `content` is what owners can own of the object, kept until the next write; `workload` are the pods of a workload.
     """
 
     live: LiveObject
     done: bool = False
     first: bool = True
     due: datetime | None = None
+    held: bool = False
     content: JsonObject | None = None
+    workload: Workload | None = None
 
 
 _MAPPINGS: Final[Mapping[GroupKind | None, tuple[str, ...]]] = {

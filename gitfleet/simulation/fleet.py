@@ -26,6 +26,7 @@ from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterRead
 from gitfleet.ports.properties import ClusterView, Collected, PropertyProvider
 from gitfleet.simulation.bodies import Stored
 from gitfleet.simulation.cluster import CrashPoint, Listener, SimulatedCluster
+from gitfleet.simulation.pods.saved import loaded, saved
 
 FORMAT: Final = 1
 """Grows with every change of what a saved file means."""
@@ -86,12 +87,12 @@ class SimulatedFleet:
         fleet = cls(clock)
         for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
             try:
-                saved = parse_json(path.read_bytes())
-                if saved["format"] != FORMAT:
+                content = parse_json(path.read_bytes())
+                if content["format"] != FORMAT:
                     raise ValueError("another format")
-                objects = [_stored(item) for item in saved["objects"]]
-                cluster = fleet.cluster(str(saved["cluster"]))
-                cluster.restore(reachable=bool(saved["reachable"]), version=int(saved["version"]), objects=objects)
+                objects = [_stored(item) for item in content["objects"]]
+                cluster = fleet.cluster(str(content["cluster"]))
+                cluster.restore(reachable=bool(content["reachable"]), version=int(content["version"]), objects=objects)
             except (ValueError, KeyError, TypeError) as error:
                 hint = "Delete the file: the simulated cluster then starts empty."
                 raise BadInput(f"{path} does not hold a simulated cluster of this version", hint=hint) from error
@@ -186,6 +187,7 @@ def _dump(cluster: SimulatedCluster) -> dict[str, Any]:
                 "first": stored.first,
                 "due": stored.due.isoformat() if stored.due else None,
                 "object": stored.live.body,
+                **({"held": stored.held, "pods": saved(stored.workload)} if stored.workload else {}),
             }
             for _, stored in sorted(server.objects.items())
         ],
@@ -195,7 +197,10 @@ def _dump(cluster: SimulatedCluster) -> dict[str, Any]:
 def _stored(item: Mapping[str, Any]) -> Stored:
     body = item["object"]
     due = datetime.fromisoformat(item["due"]) if item["due"] else None
-    return Stored(LiveObject(key_of(body), body), done=bool(item["done"]), first=bool(item["first"]), due=due)
+    stored = Stored(LiveObject(key_of(body), body), done=bool(item["done"]), first=bool(item["first"]), due=due)
+    if "pods" in item:
+        stored.held, stored.workload = bool(item["held"]), loaded(item["pods"])
+    return stored
 
 
 def _file_name(cluster: str) -> str:

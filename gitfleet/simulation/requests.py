@@ -1,8 +1,8 @@
 """HTTP on a simulated API server: requests become calls of a `MemoryServer`, and what it says becomes responses.
 
 What is understood is what gitfleet sends: health and version, discovery, reading, listing page by page, server-side
-apply, merge patches, a dry run of an update and deleting. A query that would change the response and
-is not understood is refused with 400.
+apply, merge patches, a dry run of an update and deleting. The pods of workloads are read, listed and deleted like
+objects. A query that would change the response and is not understood is refused with 400.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from gitfleet.simulation.label_selectors import is_labelled
 from gitfleet.simulation.merge_patches import patch_object
 from gitfleet.simulation.refusals import Refused, bad_request, no_such_kind, not_found
 from gitfleet.simulation.server import MemoryServer
+from gitfleet.simulation.virtual_pods import POD, delete_pod, pod_at, pods_in
 
 APPLY: Final = "application/apply-patch+yaml"
 MERGE: Final = "application/merge-patch+json"
@@ -61,9 +62,9 @@ def respond(server: MemoryServer, request: Request, now: datetime) -> Response:
             return _nothing_at(server, parts[2] if parts[1] == "apis" else "" if parts[1] == "api" else None)
         match request.method, bool(target.key.name):
             case "GET", True:
-                return Response(200, _read(server, target))
+                return Response(200, _read(server, target, now))
             case "GET", False:
-                return Response(200, _listed(server, target, request))
+                return Response(200, _listed(server, target, request, now))
             case "PATCH", True:
                 return _apply(server, target, request, now)
             case "PUT", True:
@@ -147,20 +148,25 @@ def _resources(server: MemoryServer, group: str, version: str) -> Response:
     return Response(200, body) if resources else _nothing_at(server, group)
 
 
-def _read(server: MemoryServer, target: Target) -> JsonObject:
+def _read(server: MemoryServer, target: Target, now: datetime) -> JsonObject:
     key = target.key
     live = server.get(key)
-    if live is None:
+    if live is not None:
+        return live.body
+    pod = pod_at(server, key, now) if key.group_kind == POD else None
+    if pod is None:
         raise not_found(key.group, target.kind.plural, key.name)
-    return live.body
+    return pod
 
 
-def _listed(server: MemoryServer, target: Target, request: Request) -> JsonObject:
+def _listed(server: MemoryServer, target: Target, request: Request, now: datetime) -> JsonObject:
     """One page of a collection. Its token counts as long as nothing was written: then it has expired (410)."""
     key, query = target.key, request.query
     bodies = server.collection(key)
     if key.group_kind == GroupKind("", "Node"):
         bodies = [*bodies, *_nodes(server)]
+    if key.group_kind == POD:
+        bodies = [*bodies, *pods_in(server, key.namespace, now)]
     if "fieldSelector" in query:
         bodies = [body for body in bodies if _is_selected(body, query["fieldSelector"])]
     if "labelSelector" in query:
@@ -237,7 +243,11 @@ def _delete(server: MemoryServer, target: Target, request: Request, now: datetim
     if options.get("propagationPolicy") not in _PROPAGATIONS:
         raise bad_request("propagationPolicy is none of Foreground, Background and Orphan")
     uid = (options.get("preconditions") or {}).get("uid") or None
-    left = server.delete(key, now=now, uid=uid)
+    if key.group_kind == POD and key.identity not in server.objects:
+        delete_pod(server, key, now=now, uid=uid)
+        left = None
+    else:
+        left = server.delete(key, now=now, uid=uid)
     if left is not None:
         return left.body
     details = {"name": key.name, "group": key.group, "kind": target.kind.plural}

@@ -8,7 +8,7 @@ HTTP side. Time passes only by `pass_time`. One thread at a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from heapq import heappop, heappush
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
@@ -19,10 +19,9 @@ from gitfleet.api.scenarios import ClusterRule
 from gitfleet.errors import BadInput
 from gitfleet.formats.managed_fields import FIELD_MANAGER
 from gitfleet.model.observations import LiveObject
-from gitfleet.simulation import kinds, statuses
+from gitfleet.simulation import controllers, kinds, statuses
 from gitfleet.simulation.bodies import (
     Stored,
-    default_delay,
     next_metadata,
     owned_content,
     patched,
@@ -36,7 +35,6 @@ from gitfleet.simulation.preconditions import check_preconditions
 from gitfleet.simulation.refusals import Refused, bad_request, conflict, forbidden, invalid, no_such_kind, not_found
 from gitfleet.simulation.rules import rule_for
 
-"""The manager under which gitfleet applies; it must never be renamed."""
 KUBECTL_EDIT: Final = "kubectl-edit"
 """The manager of changes by hand."""
 _BUILT_IN_PLACES: Final = {(at.group, kind.plural): at for at, kind in kinds.BUILT_IN.items()}
@@ -84,16 +82,20 @@ class MemoryServer:
 
     def collection(self, key: ObjectKey) -> list[JsonObject]:
         """All objects of the key's kind in its namespace (in every one when it has none), in order."""
-        if key.namespace or not self._is_namespaced(key.group_kind):
-            found = self._collections.get((key.group, key.kind, key.namespace), {})
-            chosen = [found[name] for name in sorted(found)]
-        else:
-            own = [at for at in self._collections if at[:2] == (key.group, key.kind)]
-            chosen = [self._collections[at][name] for at in sorted(own) for name in sorted(self._collections[at])]
         return [
             one.live.body if one.live.key.version == key.version else {**one.live.body, "apiVersion": key.api_version}
-            for one in chosen
+            for one in self.stored(key.group_kind, key.namespace)
         ]
+
+    def stored(self, group_kind: GroupKind, namespace: str) -> list[Stored]:
+        """What is stored of a kind in a namespace (in every one where it is ""), in order."""
+        kind = self.kind_of(group_kind)
+        if namespace or kind is None or not kind.namespaced:
+            places = [(*group_kind, namespace)]
+        else:
+            places = sorted(at for at in self._collections if at[:2] == group_kind)
+        found = [self._collections.get(at, {}) for at in places]
+        return [collection[name] for collection in found for name in sorted(collection)]
 
     def kind_of(self, group_kind: GroupKind) -> kinds.Kind | None:
         """The kind as served now; None when it is neither built in nor defined by an established CRD."""
@@ -113,11 +115,12 @@ class MemoryServer:
         return sorted({at.group for at in (*kinds.BUILT_IN, *self._custom) if at.group})
 
     def unsettled(self) -> list[ObjectKey]:
-        """The objects whose controllers are not done, in order: what is not available now, whoever reads it."""
+        """The objects whose controllers are not done, in order: what is not available now, whoever reads it, and is not
+        kept so by a pause or a partition."""
         return sorted(stored.live.key for stored in self.objects.values() if not stored.done)
 
     def next_change(self) -> datetime | None:
-        """When the next object becomes available by itself; None when nothing is on its way."""
+        """When the next object changes by itself; None when nothing is on its way."""
         while self._due and self._is_stale(self._due[0]):
             heappop(self._due)
         return self._due[0][0] if self._due else None
@@ -127,7 +130,7 @@ class MemoryServer:
         while self._due and self._due[0][0] <= now:
             entry = heappop(self._due)
             if not self._is_stale(entry):
-                self._settle(self.objects[entry[1]], entry[0])
+                self._go_on(self.objects[entry[1]], entry[0])
 
     def apply(
         self,
@@ -230,8 +233,7 @@ class MemoryServer:
         for stored in objects:
             self._keep(stored)
         for identity, stored in self.objects.items():
-            if stored.due is not None:
-                heappush(self._due, (stored.due, identity))
+            self._expect(stored)
             if stored.live.body["metadata"].get("deletionTimestamp"):
                 self._leaving.add(identity)
             self._define(stored.live)
@@ -288,36 +290,33 @@ class MemoryServer:
             stored = Stored(LiveObject(key, body))
             self._keep(stored)
         if spec_changed:
-            body = self._roll_out(stored, key, kind, body, now)
+            body = self._start(stored, kind, body, now)
         self._show(stored, LiveObject(key, body))
         return stored.live
 
-    def _roll_out(
-        self, stored: Stored, key: ObjectKey, kind: kinds.Kind, body: JsonObject, now: datetime
-    ) -> JsonObject:
-        """Start the controllers again on a changed spec: the object with their first status."""
-        rule = rule_for(self.rules, key, body)
-        reports = statuses.has_status(key.group_kind) or (kind.custom and (kind.reports or rule is not None))
-        delay = rule.available if rule else default_delay(key, body)
-        stored.first = stored.first and not stored.done
-        stored.done = not reports or delay == timedelta(0)
-        stored.due = None
-        if not reports:
-            return body
-        if not stored.done and isinstance(delay, timedelta):
-            stored.due = now + delay
-            heappush(self._due, (stored.due, key.identity))
-        progress = statuses.Progress(done=stored.done, first=stored.first, at=now, nodes=self.nodes)
-        return statuses.reconciled(key.group_kind, body, progress, reports=kind.custom)
+    def restart(self, stored: Stored, now: datetime) -> None:
+        """Start the controllers of an object again, one of whose pods is gone."""
+        body = self._start(stored, self._admit(stored.live.key), stored.live.body, now)
+        self._show(stored, LiveObject(stored.live.key, self._next(body)))
 
-    def _settle(self, stored: Stored, at: datetime) -> None:
-        key, body = stored.live.key, stored.live.body
-        stored.done, stored.first, stored.due = True, False, None
-        progress = statuses.Progress(done=True, first=False, at=at, nodes=self.nodes)
-        body = statuses.reconciled(key.group_kind, body, progress, reports=True)
-        self._show(stored, LiveObject(key, self._next(body)))
-        if self.on_settled is not None:
-            self.on_settled(key, at)
+    def _start(self, stored: Stored, kind: kinds.Kind, body: JsonObject, now: datetime) -> JsonObject:
+        body = controllers.start(stored, kind, body, self._around(now))
+        self._expect(stored)
+        return body
+
+    def _go_on(self, stored: Stored, at: datetime) -> None:
+        body = controllers.go_on(stored, self._around(at))
+        self._expect(stored)
+        self._show(stored, LiveObject(stored.live.key, self._next(body)))
+        if self.on_settled is not None and controllers.is_available(stored):
+            self.on_settled(stored.live.key, at)
+
+    def _expect(self, stored: Stored) -> None:
+        if stored.due is not None:
+            heappush(self._due, (stored.due, stored.live.key.identity))
+
+    def _around(self, now: datetime) -> controllers.Surroundings:
+        return controllers.Surroundings(self.rules, self.nodes, now)
 
     def _is_stale(self, entry: tuple[datetime, Identity]) -> bool:
         stored = self.objects.get(entry[1])
@@ -336,10 +335,6 @@ class MemoryServer:
     def _place_of(self, key: ObjectKey) -> tuple[str, str, str]:
         kind = self.kind_of(key.group_kind)
         return key.group, kind.plural if kind else "", key.name
-
-    def _is_namespaced(self, group_kind: GroupKind) -> bool:
-        kind = self.kind_of(group_kind)
-        return kind is not None and kind.namespaced
 
     def _show(self, stored: Stored, live: LiveObject) -> None:
         stored.live, stored.content = live, None

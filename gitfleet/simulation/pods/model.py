@@ -1,0 +1,123 @@
+"""The pods of a workload as a value, and what is asked about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from gitfleet.api.objects import GroupKind, JsonObject
+from gitfleet.api.scenarios import Delay
+
+DEPLOYMENT: Final = GroupKind("apps", "Deployment")
+STATEFUL_SET: Final = GroupKind("apps", "StatefulSet")
+DAEMON_SET: Final = GroupKind("apps", "DaemonSet")
+CLONE_SET: Final = GroupKind("apps.kruise.io", "CloneSet")
+KINDS: Final = frozenset({DEPLOYMENT, STATEFUL_SET, DAEMON_SET, CLONE_SET})
+"""The kinds whose pods are simulated."""
+MOST_PODS: Final = 5000
+"""A workload that asks for more than this has no pods here, and only the two faces that `statuses` gives it."""
+NEVER_AVAILABLE: Final = 2147483646
+"""`minReadySeconds` of at least this (68 years) are never over."""
+
+
+class Pod(NamedTuple):
+    """One pod. `place` is the ordinal of a StatefulSet's pod and the node of a DaemonSet's; `serial` no other pod of
+    the workload ever has. `ready` is the moment at which it becomes or became Ready; None: never."""
+
+    serial: int
+    place: int
+    revision: int
+    created: datetime
+    ready: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One template of a workload. `delay` is how long its pods take to become ready.
+
+    The rest is what a Deployment writes into a ReplicaSet: the replicas that it wanted and had at most when it scaled
+    the ReplicaSet last, and its `minReadySeconds`.
+    """
+
+    number: int
+    template: Any
+    delay: Delay
+    wanted: int = 0
+    most: int = 0
+    min_ready: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """A workload's pods, and its revisions by age. `current` is the number of the revision that its controller counts
+    as the current one, `made` how many pods there were so far, and `since` the moment from which delays count: the
+    latest change of the spec, or deletion of a pod."""
+
+    since: datetime
+    revisions: tuple[Revision, ...] = ()
+    pods: tuple[Pod, ...] = ()
+    current: int = 0
+    made: int = 0
+
+    def revision(self, number: int) -> Revision | None:
+        """The revision of a number."""
+        return next((one for one in self.revisions if one.number == number), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """When and where controllers work: the time, the cluster's nodes, and what the rules say of a template's pods."""
+
+    now: datetime
+    nodes: int
+    delay_of: Callable[[Any], Delay]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Controlled:
+    """What controllers made of a workload: its pods and status, whether all is as the spec wants it (`complete`),
+    whether nothing changes by itself any more though something keeps it in the middle (`held`), and when it changes
+    next."""
+
+    workload: Workload
+    status: JsonObject
+    complete: bool
+    held: bool
+    due: datetime | None
+
+
+Status: TypeAlias = dict[str, Any]
+Spec: TypeAlias = Mapping[str, Any]
+
+
+def spec_of(body: JsonObject) -> Spec:
+    """An object's spec."""
+    return section(body, "spec")
+
+
+def section(value: Any, *path: str) -> Mapping[str, Any]:
+    """The mapping at a path; an empty one where there is none."""
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
+
+
+def number(value: Any, default: int) -> int:
+    """A whole number of at least 0, as a field has it."""
+    return max(value, 0) if isinstance(value, int) else default
+
+
+def share(value: Any, default: int | str, total: int, *, up: bool) -> int:
+    """A whole number, or a percentage of `total` rounded up or down; what is neither counts as the default.
+
+    Source: apimachinery `intstr.GetScaledValueFromIntOrPercent`.
+    """
+    for one in (value, default):
+        if isinstance(one, int):
+            return max(one, 0)
+        if isinstance(one, str) and one.endswith("%") and one[:-1].isdecimal() and len(one) < 6:
+            product = int(one[:-1]) * total
+            return -(-product // 100) if up else product // 100
+    raise ValueError("the default is neither a whole number nor a percentage")

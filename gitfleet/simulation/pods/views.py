@@ -1,0 +1,128 @@
+"""Pods as an API server shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+from uuid import NAMESPACE_URL, uuid5
+
+from gitfleet.api.objects import JsonObject, key_of
+from gitfleet.formats import times
+from gitfleet.formats.canonical_json import digest_of
+from gitfleet.simulation.pods.model import CLONE_SET, DAEMON_SET, DEPLOYMENT, STATEFUL_SET, Pod, Workload, section
+
+_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
+"""What Kubernetes makes the ends of names of: no vowels, so no words."""
+_SUFFIX: Final = 5
+_STRIDE: Final = 9_368_231
+"""Prime to the number of suffixes, so that each number has a suffix of its own, and neighbours do not look alike."""
+
+
+def revision_hash(template: Any) -> str:
+    """What a template's revision is called by: a part of its digest."""
+    return digest_of(template)[:10]
+
+
+def revision_name(owner: JsonObject, template: Any) -> str:
+    """The name of a revision, as statuses have it."""
+    return f"{section(owner, 'metadata').get('name')}-{revision_hash(template)}"
+
+
+def pod_name(owner: JsonObject, workload: Workload, pod: Pod) -> str:
+    """The name of a pod."""
+    name, kind = str(section(owner, "metadata").get("name")), key_of(owner).group_kind
+    if kind == STATEFUL_SET:
+        return f"{name}-{pod.place}"
+    end = _end(pod.place if kind == CLONE_SET else pod.serial)
+    if kind == DEPLOYMENT:
+        return f"{name}-{revision_hash(_template(workload, pod))}-{end}"
+    return f"{name}-{end}"
+
+
+def pod_view(owner: JsonObject, workload: Workload, pod: Pod, now: datetime) -> JsonObject:
+    """The pod as the API server shows it now; its resourceVersion is that of its workload."""
+    template, kind = _template(workload, pod), key_of(owner).group_kind
+    metadata, name = section(owner, "metadata"), pod_name(owner, workload, pod)
+    in_template = section(template, "metadata")
+    shown: dict[str, Any] = {
+        "name": name,
+        "namespace": metadata.get("namespace"),
+        "uid": str(uuid5(NAMESPACE_URL, f"{metadata.get('uid')}/{pod.serial}")),
+        "resourceVersion": metadata.get("resourceVersion"),
+        "creationTimestamp": _time(pod.created),
+        "labels": {**section(in_template, "labels"), **_labels(owner, template, name, pod)},
+        "ownerReferences": [_owner(owner, template)],
+    }
+    if section(in_template, "annotations"):
+        shown["annotations"] = dict(section(in_template, "annotations"))
+    spec = dict(section(template, "spec"))
+    if kind == DAEMON_SET:
+        spec["nodeName"] = f"node-{pod.place}"
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": shown, "spec": spec, "status": _status(spec, pod, now)}
+
+
+def _labels(owner: JsonObject, template: Any, name: str, pod: Pod) -> Mapping[str, str]:
+    """The labels that a controller adds."""
+    kind = key_of(owner).group_kind
+    if kind == DEPLOYMENT:
+        return {"pod-template-hash": revision_hash(template)}
+    if kind == DAEMON_SET:
+        return {"controller-revision-hash": revision_hash(template), "pod-template-generation": str(pod.revision)}
+    own = {"controller-revision-hash": revision_name(owner, template)}
+    if kind == STATEFUL_SET:
+        return own | {"statefulset.kubernetes.io/pod-name": name, "apps.kubernetes.io/pod-index": str(pod.place)}
+    return own | {
+        "pod-template-hash": revision_hash(template),
+        "apps.kruise.io/cloneset-instance-id": _end(pod.place),
+    }
+
+
+def _owner(owner: JsonObject, template: Any) -> JsonObject:
+    """A Deployment's pods belong to its ReplicaSet, which is no object here."""
+    metadata = section(owner, "metadata")
+    api_version, kind, name, uid = owner.get("apiVersion"), owner.get("kind"), metadata.get("name"), metadata.get("uid")
+    if key_of(owner).group_kind == DEPLOYMENT:
+        kind, name = "ReplicaSet", revision_name(owner, template)
+        uid = str(uuid5(NAMESPACE_URL, f"{uid}/{name}"))
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "name": name,
+        "uid": uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def _status(spec: Mapping[str, Any], pod: Pod, now: datetime) -> JsonObject:
+    is_ready = pod.ready is not None and pod.ready <= now
+    at = _time(pod.ready if is_ready and pod.ready is not None else pod.created)
+    condition = {"type": "Ready", "status": "True" if is_ready else "False", "lastTransitionTime": at}
+    if not is_ready:
+        condition["reason"] = "ContainersNotReady"
+    found = spec.get("containers")
+    containers = [
+        {"name": one.get("name"), "image": one.get("image"), "ready": is_ready, "restartCount": 0}
+        for one in (found if isinstance(found, list) else ())
+        if isinstance(one, Mapping)
+    ]
+    status: dict[str, Any] = {"phase": "Running" if is_ready else "Pending", "conditions": [condition]}
+    return {**status, "startTime": _time(pod.created), **({"containerStatuses": containers} if containers else {})}
+
+
+def _template(workload: Workload, pod: Pod) -> Any:
+    revision = workload.revision(pod.revision)
+    return revision.template if revision else None
+
+
+def _end(serial: int) -> str:
+    left, letters = serial * _STRIDE % len(_LETTERS) ** _SUFFIX, []
+    for _ in range(_SUFFIX):
+        left, place = divmod(left, len(_LETTERS))
+        letters.append(_LETTERS[place])
+    return "".join(letters)
+
+
+def _time(moment: datetime) -> str:
+    return times.time_text(moment.replace(microsecond=0))

@@ -1,0 +1,66 @@
+"""The pods of workloads among the objects of a simulated API server: they can be read, listed and deleted.
+
+They are no stored objects. Deleting a workload deletes its pods; nothing can write them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
+from gitfleet.simulation.bodies import Stored
+from gitfleet.simulation.pods.model import KINDS, Pod, Workload
+from gitfleet.simulation.pods.views import pod_name, pod_view
+from gitfleet.simulation.refusals import conflict, not_found
+from gitfleet.simulation.server import MemoryServer
+
+POD: Final = GroupKind("", "Pod")
+
+
+def pods_in(server: MemoryServer, namespace: str, now: datetime) -> list[JsonObject]:
+    """The pods of all workloads of a namespace (of every one, where it is ""), by namespace and name."""
+    found = [
+        pod_view(stored.live.body, workload, pod, now)
+        for stored, workload in _workloads(server, namespace)
+        for pod in workload.pods
+    ]
+    return sorted(found, key=lambda body: (body["metadata"]["namespace"], body["metadata"]["name"]))
+
+
+def pod_at(server: MemoryServer, key: ObjectKey, now: datetime) -> JsonObject | None:
+    """The pod of a workload under a name; None where there is none."""
+    found = _found(server, key)
+    return None if found is None else pod_view(found[0].live.body, found[1], found[2], now)
+
+
+def delete_pod(server: MemoryServer, key: ObjectKey, *, now: datetime, uid: str | None = None) -> None:
+    """A pod of a workload goes at once, and its controller does what it then has to. Refused as a server refuses."""
+    found = _found(server, key)
+    if found is None:
+        raise not_found("", "pods", key.name)
+    stored, workload, pod = found
+    has = pod_view(stored.live.body, workload, pod, now)["metadata"]["uid"]
+    if uid is not None and has != uid:
+        why = f"the UID in the precondition ({uid}) does not match the UID in record ({has})"
+        raise conflict("", "pods", key.name, f"{why}. The object might have been deleted and then recreated")
+    stored.workload = replace(workload, pods=tuple(one for one in workload.pods if one.serial != pod.serial))
+    server.restart(stored, now)
+
+
+def _workloads(server: MemoryServer, namespace: str) -> Iterator[tuple[Stored, Workload]]:
+    for group_kind in sorted(KINDS):
+        for stored in server.stored(group_kind, namespace):
+            if stored.workload is not None:
+                yield stored, stored.workload
+
+
+def _found(server: MemoryServer, key: ObjectKey) -> tuple[Stored, Workload, Pod] | None:
+    for stored, workload in _workloads(server, key.namespace):
+        if key.name.startswith(f"{stored.live.key.name}-"):
+            for pod in workload.pods:
+                if pod_name(stored.live.body, workload, pod) == key.name:
+                    return stored, workload, pod
+    return None
