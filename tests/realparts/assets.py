@@ -138,7 +138,8 @@ def _apt(folder: Path, *words: str) -> str:
         )
     except subprocess.TimeoutExpired:
         return f"apt-get {words[-1]} took longer than {_DOWNLOAD_SECONDS} s"
-    return "" if done.returncode == 0 else " ".join(done.stdout.splitlines()[-3:])
+    said = " ".join(done.stdout.splitlines()[-3:])
+    return "" if done.returncode == 0 else said or f"apt-get {words[-1]} ended with {done.returncode}"
 
 
 def _cache_home(part: str = "controlplane") -> Path:
