@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from gitfleet.api.objects import Identity, JsonValue
+from gitfleet.api.objects import Identity, JsonObject, JsonValue
 from gitfleet.api.values import NamespacedName
 
 
@@ -21,6 +21,21 @@ ABSENT: Final = _Absent()
 FieldValue: TypeAlias = JsonValue | _Absent
 Fields: TypeAlias = Mapping[str, FieldValue]
 """Values of fields of one object by their JSON Pointers (RFC 6901)."""
+
+
+def value_at(body: JsonObject, pointer: str) -> FieldValue:
+    """The value of a field, ABSENT where it is not there."""
+    value: JsonValue = body
+    for part in parts_of(pointer):
+        if not isinstance(value, Mapping) or part not in value:
+            return ABSENT
+        value = value[part]
+    return value
+
+
+def parts_of(pointer: str) -> list[str]:
+    """The names in a JSON Pointer (RFC 6901)."""
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,25 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gitfleet.api.objects import JsonObject, JsonValue, ObjectKey
-from gitfleet.model.held_fields import ABSENT, Fields, FieldValue
+from gitfleet.api.objects import JsonObject, ObjectKey
+from gitfleet.model.held_fields import ABSENT, Fields, FieldValue, parts_of, value_at
 from gitfleet.model.observations import LiveObject
 from gitfleet.workload.handlers import Scaling, Workloads
-
-
-def value_at(body: JsonObject, pointer: str) -> FieldValue:
-    """The value of a field, ABSENT where it is not there."""
-    value: JsonValue = body
-    for part in parts_of(pointer):
-        if not isinstance(value, Mapping) or part not in value:
-            return ABSENT
-        value = value[part]
-    return value
-
-
-def parts_of(pointer: str) -> list[str]:
-    """The names in a JSON Pointer (RFC 6901)."""
-    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
 def differing(body: JsonObject, fields: Fields) -> dict[str, FieldValue]:

@@ -22,12 +22,12 @@ from gitfleet.api.workload_records import (
 )
 from gitfleet.formats.canonical_json import json_text
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.held_fields import ABSENT, Fields, FieldValue, HeldByCluster, HeldFields
+from gitfleet.model.held_fields import ABSENT, Fields, FieldValue, HeldByCluster, HeldFields, value_at
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import DeletePod, Patch, RolloutWrite
 from gitfleet.model.works import Work
 from gitfleet.workload.cases import workloads_of
-from gitfleet.workload.fields import merge_patch, pending, value_at
+from gitfleet.workload.fields import merge_patch, pending
 from gitfleet.workload.finding import Found, NotFoundHere, Wanted
 from gitfleet.workload.goals import goal_of, step_of
 from gitfleet.workload.handlers import Goal, Handlers, Scaling, Step, Workloads

@@ -8,11 +8,11 @@ from dataclasses import replace
 from gitfleet.api.objects import JsonObject, JsonValue
 from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutMode
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.held_fields import ABSENT
+from gitfleet.model.held_fields import ABSENT, value_at
 from gitfleet.model.observations import LiveObject
 from gitfleet.workload.batches import UnusablePlan, batches_of
 from gitfleet.workload.cases import Case
-from gitfleet.workload.fields import key_text, value_at
+from gitfleet.workload.fields import key_text
 from gitfleet.workload.goals import goal_of, span_of
 from gitfleet.workload.handlers import Step, WorkloadHandler
 

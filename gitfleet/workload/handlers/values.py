@@ -1,18 +1,12 @@
-"""What a rollout needs to know of a kind of workload: the plug-in point of the seed (scale the resources, determine the
-health of the workload, report how many replicas are upgraded and ready), and values that go in and out of it.
-
-Third parties write one as an entry point `gitfleet.workload_handlers`, named KIND.GROUP; its public address is
-`gitfleet.ports.workloads`. A handler is pure: the same arguments give the same result.
-"""
+"""What goes into a workload handler, and what comes out of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, TypeAlias
 
-from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
+from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.workload_records import RolloutMode
 from gitfleet.model.held_fields import Fields
@@ -61,6 +55,9 @@ class Goal:
     pods follow each other at an interval, so many as may have it by now); `unavailable` is how many pods may be not
     ready meanwhile. `pod_list` are the names of the pods that have the newer content after the present batch, where
     batches name them.
+
+    With mode Scale, `before` and `upgraded` are how many of the pods by which the sizes differ have been added or taken
+    away. A source has the same place in `Workloads.sources` and in `source_sizes`.
     """
 
     mode: RolloutMode
@@ -77,7 +74,8 @@ class Goal:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
     """How many pods there are: with the newer content (of which some are ready), and with the older one (likewise).
-    `observed` says that the controllers have seen the newest spec and given all that it asks for."""
+    `observed` says that the controllers have seen the newest spec and given all that it asks for; where they have not,
+    no more pods count as upgraded than before the batch. With mode Scale, all pods count as upgraded."""
 
     upgraded: int = 0
     upgraded_ready: int = 0
@@ -93,40 +91,3 @@ class Scaling:
 
     fields: Mapping[ObjectKey, Fields]
     pods: tuple[LiveObject, ...] = ()
-
-
-class WorkloadHandler:
-    """One kind of workload. All that is not overridden is that of a workload whose `spec.replicas` alone is moved."""
-
-    needs_pods: ClassVar[bool] = False
-    """Whether it is to be given the pods of the target."""
-
-    def size(self, workload: JsonObject) -> int:
-        """How many pods a workload asks for."""
-        raise NotImplementedError
-
-    def template(self, workload: JsonObject) -> JsonObject:
-        """The part of a workload of which pods are made: a rollout begins where it differs."""
-        raise NotImplementedError
-
-    def refusal(self, seen: Workloads, goal: Goal) -> str:
-        """Why such a rollout cannot be carried out on such workloads, in one sentence; "" where it can."""
-        return ""
-
-    def health(self, seen: Workloads) -> str:
-        """Why the workloads are not stable, in half a sentence; "" where they are."""
-        raise NotImplementedError
-
-    def counts(self, seen: Workloads, goal: Goal) -> Counts:
-        """How many pods are upgraded and ready."""
-        raise NotImplementedError
-
-    def scale(self, seen: Workloads, goal: Goal, step: Step) -> Scaling:
-        """What the fields are to be for a step, of every workload that is there, and of the target where it is still to
-        be made; the same for the same arguments, and for as long as the step lasts."""
-        raise NotImplementedError
-
-
-HandlerFactory: TypeAlias = Callable[[], WorkloadHandler]
-Handlers: TypeAlias = Mapping[GroupKind, WorkloadHandler]
-"""By the kind of the workload."""

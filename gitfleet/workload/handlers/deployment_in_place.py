@@ -1,0 +1,118 @@
+"""A Deployment whose template changes, in batches that its own controller carries out.
+
+The controller replaces as many pods as maxSurge and maxUnavailable let it, and goes on when new ones are available.
+With the longest `minReadySeconds` new pods are ready but never available, so that it stops: with `maxUnavailable: n` it
+keeps `size - n` pods of the older content and n of the newer (kubernetes pkg/controller/deployment/rolling.go). Where
+nothing is to move, it is paused; a paused controller still gives `spec.replicas + maxSurge` pods, so that those fields
+stay as they are while it is.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gitfleet.api.rollout_plans import RolloutStrategy
+from gitfleet.model.held_fields import ABSENT, Fields, FieldValue, value_at
+from gitfleet.workload.handlers.reading import (
+    PAUSED,
+    REPLICAS,
+    asked,
+    given_back,
+    is_paused,
+    is_seen,
+    kept_fields,
+    number,
+    of_manifest,
+    pods_there,
+    ready_there,
+)
+from gitfleet.workload.handlers.replicas import until_seen
+from gitfleet.workload.handlers.values import Counts, Goal, Step, Workloads
+
+NEVER_AVAILABLE: Final = 2**31 - 2
+"""Seconds; the deadline has to be longer, and the longest one means that there is none."""
+TYPE: Final = "/spec/strategy/type"
+SURGE: Final = "/spec/strategy/rollingUpdate/maxSurge"
+UNAVAILABLE: Final = "/spec/strategy/rollingUpdate/maxUnavailable"
+_ROLLING: Final = "/spec/strategy/rollingUpdate"
+MIN_READY: Final = "/spec/minReadySeconds"
+DEADLINE: Final = "/spec/progressDeadlineSeconds"
+_HELD: Final = (REPLICAS, PAUSED, TYPE, SURGE, UNAVAILABLE, MIN_READY, DEADLINE)
+
+
+def in_place_fields(seen: Workloads, goal: Goal, step: Step) -> Fields:
+    """What the fields of a Deployment are to be; none where it is still to be made: all its pods are new then."""
+    if seen.target is None:
+        return {}
+    if step is Step.RELEASE:
+        return _released(seen, goal)
+    if step in (Step.FIRST, Step.SECOND):
+        surge, unavailable = _allowed(seen, goal, step)
+        if surge or unavailable:
+            return {
+                REPLICAS: goal.size,
+                PAUSED: False,
+                TYPE: "RollingUpdate",
+                SURGE: surge,
+                UNAVAILABLE: unavailable,
+                MIN_READY: NEVER_AVAILABLE,
+                DEADLINE: NEVER_AVAILABLE + 1,
+            }
+    return {**kept_fields(seen.target.body, _HELD), PAUSED: True}
+
+
+def in_place_counts(seen: Workloads, goal: Goal) -> Counts:
+    """How many pods are upgraded and ready. A status does not say how many of the ready pods have the newer content:
+    those are that are ready and never available; where the older content has a `minReadySeconds` of its own, a pod of
+    it that has just become ready again is taken for one of them until it is available."""
+    live = seen.target
+    if live is None:
+        return Counts(observed=False)
+    there, ready = pods_there(live), ready_there(live)
+    updated = min(there, number(live.body, "/status/updatedReplicas"))
+    least, most = max(0, ready - (there - updated)), min(updated, ready)
+    upgraded_ready = least
+    if number(live.body, MIN_READY) >= NEVER_AVAILABLE:
+        upgraded_ready = min(most, max(least, ready - number(live.body, "/status/availableReplicas")))
+    found = Counts(
+        upgraded=updated,
+        upgraded_ready=upgraded_ready,
+        old=there - updated,
+        old_ready=ready - upgraded_ready,
+        observed=is_seen(live) and (is_paused(live) or there == asked(live) + number(live.body, SURGE)),
+    )
+    return until_seen(found, seen, goal)
+
+
+def _allowed(seen: Workloads, goal: Goal, step: Step) -> tuple[int, int]:
+    """maxSurge and maxUnavailable: the older content keeps all pods but maxUnavailable."""
+    if goal.strategy is RolloutStrategy.DECREASE_FIRST:
+        # No more than may be missing go before their successors are ready.
+        away = max(1, goal.unavailable) + in_place_counts(seen, goal).upgraded_ready
+        return 0, min(goal.upgraded, away)
+    if step is Step.FIRST:
+        return max(0, goal.upgraded - goal.before), goal.before
+    return 0, goal.upgraded
+
+
+def _released(seen: Workloads, goal: Goal) -> Fields:
+    # A server leaves out what is zero here.
+    seconds = given_back(seen, MIN_READY)
+    return {
+        REPLICAS: of_manifest(seen, REPLICAS, goal.size),
+        PAUSED: False,
+        MIN_READY: seconds if seconds != 0 else ABSENT,
+        DEADLINE: given_back(seen, DEADLINE, 600),
+        **_strategy(seen),
+    }
+
+
+def _strategy(seen: Workloads) -> Fields:
+    """The manifest's strategy, else the one of before, with what a server fills in."""
+    fields: dict[str, FieldValue] = {name: value_at(seen.wanted or {}, name) for name in (TYPE, SURGE, UNAVAILABLE)}
+    if all(value is ABSENT for value in fields.values()):
+        fields = {name: (seen.originals or {}).get(name, ABSENT) for name in fields}
+    if fields[TYPE] == "Recreate":
+        return {TYPE: "Recreate", _ROLLING: ABSENT}
+    defaults = {TYPE: "RollingUpdate", SURGE: "25%", UNAVAILABLE: "25%"}
+    return {name: defaults[name] if value is ABSENT else value for name, value in fields.items()}

@@ -1,0 +1,54 @@
+"""Deployment: from source to target, another size, or in place."""
+
+from __future__ import annotations
+
+from gitfleet.api.workload_records import RolloutMode
+from gitfleet.model.held_fields import FieldValue, value_at
+from gitfleet.workload.handlers.base import WorkloadHandler
+from gitfleet.workload.handlers.deployment_in_place import in_place_counts, in_place_fields
+from gitfleet.workload.handlers.reading import PAUSED, asked, name_of, number, target_key
+from gitfleet.workload.handlers.replicas import is_pair, pair_counts
+from gitfleet.workload.handlers.values import Counts, Goal, Scaling, Step, Workloads
+
+
+class DeploymentHandler(WorkloadHandler):
+    """`spec.paused` is moved besides: a target that is paused makes no pods."""
+
+    def refusal(self, seen: Workloads, goal: Goal) -> str:
+        """Its controller chooses the pods."""
+        if goal.pod_list:
+            return f"the controller of {name_of(seen)} chooses the pods; give replicas in place of podList"
+        return ""
+
+    def irreversible(self, seen: Workloads, goal: Goal) -> str:
+        """In place, the template of before is gone from the object."""
+        if goal.mode is not RolloutMode.IN_PLACE:
+            return ""
+        return f"{name_of(seen)} no longer has the template of before; give it back in its manifest"
+
+    def counts(self, seen: Workloads, goal: Goal) -> Counts:
+        """By the status of the Deployments."""
+        if goal.mode is RolloutMode.IN_PLACE:
+            return in_place_counts(seen, goal)
+        if goal.mode is RolloutMode.SOURCE_TO_TARGET and seen.target is not None:
+            return pair_counts(seen, goal, number(seen.target.body, "/status/updatedReplicas"))
+        return super().counts(seen, goal)
+
+    def scale(self, seen: Workloads, goal: Goal, step: Step) -> Scaling:
+        """replicas of all, and `paused` of the target; in place its strategy too."""
+        key = target_key(seen)
+        if key is None or goal.mode is RolloutMode.SCALE:
+            return super().scale(seen, goal, step)
+        if not is_pair(seen, goal, step):
+            fields = in_place_fields(seen, goal, step)
+            return Scaling(fields={key: fields} if fields else {})
+        moved = super().scale(seen, goal, step).fields
+        return Scaling(fields={**moved, key: {**moved[key], PAUSED: _paused(seen, step)}})
+
+
+def _paused(seen: Workloads, step: Step) -> FieldValue:
+    """Whether the target of a pair is paused: only so that nothing moves while it gets other content."""
+    live = seen.target
+    if live is None or step not in (Step.HOLD, Step.KEEP):
+        return False
+    return True if step is Step.HOLD and asked(live) else value_at(live.body, PAUSED)

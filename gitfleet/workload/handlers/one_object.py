@@ -1,0 +1,41 @@
+"""Workloads that have pods of both contents in one object: what is common to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gitfleet.api.workload_records import RolloutMode
+from gitfleet.model.observations import LiveObject
+from gitfleet.workload.handlers.base import WorkloadHandler
+from gitfleet.workload.handlers.reading import is_ending, is_ready, name_of, text
+from gitfleet.workload.handlers.values import Counts, Goal, Workloads
+
+
+class OneObject(WorkloadHandler):
+    """They are rolled out in place, or to another size."""
+
+    def refusal(self, seen: Workloads, goal: Goal) -> str:
+        """There is no older workload beside it."""
+        if goal.mode is RolloutMode.SOURCE_TO_TARGET or seen.sources:
+            return f"{name_of(seen)} has pods of both contents itself; leave sourceRef out"
+        return ""
+
+
+def counts_of_pods(pods: Sequence[LiveObject], upgraded: Sequence[LiveObject], observed: bool) -> Counts:
+    """The counts of pods, of which some are upgraded; those that are ending do not count."""
+    newer = {pod.key for pod in upgraded}
+    there = [pod for pod in pods if not is_ending(pod)]
+    new, old = [pod for pod in there if pod.key in newer], [pod for pod in there if pod.key not in newer]
+    return Counts(
+        upgraded=len(new),
+        upgraded_ready=sum(map(is_ready, new)),
+        old=len(old),
+        old_ready=sum(map(is_ready, old)),
+        observed=observed,
+    )
+
+
+def has_one_revision(live: LiveObject) -> bool:
+    """Whether its controller has given up the revision of before: all pods have had the newer content."""
+    current, update = text(live.body, "/status/currentRevision"), text(live.body, "/status/updateRevision")
+    return not current or current == update

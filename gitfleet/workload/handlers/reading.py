@@ -1,0 +1,114 @@
+"""Reading workloads and pods without trusting the types of their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from gitfleet.api.objects import JsonObject, ObjectKey, key_of
+from gitfleet.model.held_fields import ABSENT, Fields, FieldValue, value_at
+from gitfleet.model.observations import LiveObject
+from gitfleet.workload.handlers.values import Workloads
+
+REPLICAS: Final = "/spec/replicas"
+PAUSED: Final = "/spec/paused"
+
+
+def number(body: JsonObject, pointer: str, default: int = 0) -> int:
+    """A whole number, the default where it is missing or none."""
+    value = value_at(body, pointer)
+    return value if isinstance(value, int) else default
+
+
+def text(body: JsonObject, pointer: str) -> str:
+    """A text, "" where it is missing or none."""
+    value = value_at(body, pointer)
+    return value if isinstance(value, str) else ""
+
+
+def asked(live: LiveObject | None) -> int:
+    """How many pods a workload asks for; a server's default is one."""
+    return number(live.body, REPLICAS, 1) if live is not None else 0
+
+
+def pods_there(live: LiveObject | None) -> int:
+    """How many pods it has, by its status; those that are ending do not count."""
+    return number(live.body, "/status/replicas") if live is not None else 0
+
+
+def ready_there(live: LiveObject | None) -> int:
+    """How many of them are ready."""
+    return number(live.body, "/status/readyReplicas") if live is not None else 0
+
+
+def is_seen(live: LiveObject) -> bool:
+    """Whether its controller has seen its newest spec."""
+    return number(live.body, "/status/observedGeneration") >= live.generation
+
+
+def is_paused(live: LiveObject) -> bool:
+    """Whether its controller makes no pods of newer content."""
+    return value_at(live.body, PAUSED) is True
+
+
+def target_key(seen: Workloads) -> ObjectKey | None:
+    """The target's key, also where it is still to be made."""
+    if seen.target is not None:
+        return seen.target.key
+    return key_of(seen.wanted) if seen.wanted is not None else None
+
+
+def name_of(seen: Workloads) -> str:
+    """What the target is called in sentences."""
+    return str(target_key(seen) or "the target")
+
+
+def label(pod: LiveObject, name: str) -> str:
+    """A label of a pod, "" where it has none."""
+    labels = value_at(pod.body, "/metadata/labels")
+    return str(labels.get(name) or "") if isinstance(labels, Mapping) else ""
+
+
+def is_ending(pod: LiveObject) -> bool:
+    """Whether a pod has been told to end, or has ended."""
+    over = text(pod.body, "/status/phase") in ("Failed", "Succeeded")
+    return over or value_at(pod.body, "/metadata/deletionTimestamp") is not ABSENT
+
+
+def is_ready(pod: LiveObject) -> bool:
+    """Whether a pod is ready, and is to stay."""
+    conditions = value_at(pod.body, "/status/conditions")
+    found: Iterable[object] = conditions if isinstance(conditions, list | tuple) else ()
+    ready = any(isinstance(c, Mapping) and c.get("type") == "Ready" and c.get("status") == "True" for c in found)
+    return ready and not is_ending(pod)
+
+
+def unstable(live: LiveObject) -> str:
+    """Why a workload is not stable, in half a sentence; "" where it is. One that is paused need only be seen."""
+    if not is_seen(live):
+        return f"the controller of {live.key} has not seen its newest change yet"
+    if is_paused(live):
+        return ""
+    wanted, there, ready = asked(live), pods_there(live), ready_there(live)
+    if there != wanted:
+        return f"{live.key} has {there} pods and asks for {wanted}"
+    return f"{ready} of {wanted} pods of {live.key} are ready" if ready < wanted else ""
+
+
+def kept_fields(body: JsonObject, pointers: tuple[str, ...]) -> Fields:
+    """Fields at the values that they have."""
+    return {pointer: value_at(body, pointer) for pointer in pointers}
+
+
+def of_manifest(seen: Workloads, pointer: str, default: FieldValue) -> FieldValue:
+    """The value of a field in the manifest, the default where that has none."""
+    value = value_at(seen.wanted or {}, pointer)
+    return default if value is ABSENT else value
+
+
+def given_back(seen: Workloads, pointer: str, default: FieldValue = ABSENT) -> FieldValue:
+    """The value that a field has without a rollout: its manifest's, else the one of before, else the server's."""
+    for found in (value_at(seen.wanted or {}, pointer), (seen.originals or {}).get(pointer, ABSENT)):
+        if found is not ABSENT:
+            return found
+    return default

@@ -1,0 +1,147 @@
+"""Workloads whose `spec.replicas` is moved: a target and its sources against each other, or one to another size.
+
+What a rollout does never takes a ready pod away while that leaves fewer than `size - unavailable` of them: how far
+sources may go down follows from how many pods of the target are ready in that moment. Pods that are not ready go first.
+A source is never made larger by a batch; one that somebody made smaller stays so.
+
+Of several sources, the earlier in the list goes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from gitfleet.api.rollout_plans import RolloutStrategy
+from gitfleet.api.workload_records import RolloutMode
+from gitfleet.model.observations import LiveObject
+from gitfleet.workload.handlers.reading import asked, is_seen, pods_there, ready_there
+from gitfleet.workload.handlers.values import Counts, Goal, Step, Workloads
+
+
+def is_pair(seen: Workloads, goal: Goal, step: Step) -> bool:
+    """Whether pods go from sources to a target. Before a rollout knows its mode, sources say so."""
+    return goal.mode is RolloutMode.SOURCE_TO_TARGET or (step is Step.HOLD and bool(seen.sources))
+
+
+def pair_sizes(seen: Workloads, goal: Goal, step: Step) -> tuple[int, tuple[int, ...]]:
+    """How many replicas the target and each source are to have."""
+    match step:
+        case Step.HOLD | Step.KEEP:
+            return asked(seen.target), tuple(map(asked, seen.sources))
+        case Step.CLAIM:
+            return max(goal.before, _before_all(goal)), _source_sizes(seen, goal)
+        case Step.FIRST | Step.SECOND:
+            if goal.strategy is RolloutStrategy.DECREASE_FIRST:
+                return _decreased_first(seen, goal)
+            return _increased_first(seen, goal, step)
+        case Step.RELEASE:
+            return goal.size, (0,) * len(seen.sources)
+        case Step.REVERT:
+            needed = goal.original - goal.unavailable - sum(map(ready_there, seen.sources))
+            least = max(_before_all(goal), needed)
+            return min(asked(seen.target), least), _source_sizes(seen, goal)
+    assert_never(step)
+
+
+def scaled_size(seen: Workloads, goal: Goal, step: Step) -> int:
+    """How many replicas a workload is to have that goes to another size."""
+    match step:
+        case Step.HOLD | Step.KEEP:
+            return asked(seen.target)
+        case Step.CLAIM | Step.REVERT:
+            return goal.original
+        case Step.FIRST | Step.SECOND:
+            if goal.size >= goal.original:
+                return min(goal.size, goal.original + goal.upgraded)
+            return max(goal.size, goal.original - goal.upgraded)
+        case Step.RELEASE:
+            return goal.size
+    assert_never(step)
+
+
+def pair_counts(seen: Workloads, goal: Goal, updated: int) -> Counts:
+    """The counts of a target, `updated` of whose pods have its newest content, and of its sources."""
+    there = pods_there(seen.target)
+    mixed = max(0, there - updated)
+    ready = max(0, min(updated, ready_there(seen.target) - mixed))
+    all_of = [*seen.sources, *([seen.target] if seen.target is not None else [])]
+    found = Counts(
+        upgraded=updated,
+        upgraded_ready=ready,
+        old=sum(map(pods_there, seen.sources)) + mixed,
+        old_ready=sum(map(ready_there, seen.sources)) + max(0, ready_there(seen.target) - ready),
+        observed=all(is_seen(one) and pods_there(one) == asked(one) for one in all_of),
+    )
+    return until_seen(found, seen, goal)
+
+
+def until_seen(found: Counts, seen: Workloads, goal: Goal) -> Counts:
+    """Counts by a status that may be about an older spec: no more is upgraded than was before the batch."""
+    if seen.target is None or is_seen(seen.target):
+        return found
+    upgraded = min(found.upgraded, goal.before)
+    moved = found.upgraded - upgraded
+    ready = min(found.upgraded_ready, upgraded)
+    return Counts(
+        upgraded=upgraded,
+        upgraded_ready=ready,
+        old=found.old + moved,
+        old_ready=found.old_ready + found.upgraded_ready - ready,
+        observed=False,
+    )
+
+
+def scale_counts(seen: Workloads) -> Counts:
+    """The counts of a workload that goes to another size."""
+    live = seen.target
+    there, ready = pods_there(live), ready_there(live)
+    observed = live is not None and is_seen(live) and there == asked(live)
+    return Counts(upgraded=there, upgraded_ready=min(there, ready), observed=observed)
+
+
+def _increased_first(seen: Workloads, goal: Goal, step: Step) -> tuple[int, tuple[int, ...]]:
+    left = _left(goal, goal.before if step is Step.FIRST else goal.upgraded)
+    target = min(goal.size, max(goal.upgraded, _before_all(goal)))
+    return target, _reduced(seen.sources, max(left, goal.size - goal.unavailable - ready_there(seen.target)))
+
+
+def _decreased_first(seen: Workloads, goal: Goal) -> tuple[int, tuple[int, ...]]:
+    """Both halves at once: where fewer pods may be not ready than the batch has, the sides follow each other."""
+    missing = max(1, goal.unavailable)  # none would be moved otherwise
+    least = goal.size - missing - ready_there(seen.target)
+    sources = _reduced(seen.sources, max(_left(goal, goal.upgraded), least))
+    there = sum(max(size, pods_there(one)) for size, one in zip(sources, seen.sources, strict=True))
+    room = max(asked(seen.target), goal.size - there)
+    return min(goal.size, max(goal.upgraded, _before_all(goal)), room), sources
+
+
+def _before_all(goal: Goal) -> int:
+    """How many pods the target had before the rollout."""
+    return max(0, goal.original - sum(goal.source_sizes))
+
+
+def _left(goal: Goal, upgraded: int) -> int:
+    """How many pods the sources have in all, once so many pods have the newer content: at most what they had."""
+    had = sum(goal.source_sizes)
+    return had if upgraded <= _before_all(goal) else min(had, max(0, goal.size - upgraded))
+
+
+def _source_sizes(seen: Workloads, goal: Goal) -> tuple[int, ...]:
+    if len(goal.source_sizes) == len(seen.sources):
+        return goal.source_sizes
+    return tuple(map(asked, seen.sources))
+
+
+def _reduced(sources: Sequence[LiveObject], total: int) -> tuple[int, ...]:
+    """Sizes of sources that have so many pods in all, or fewer: pods that are not ready go first, then those of the
+    first source."""
+    sizes = [asked(one) for one in sources]
+    surplus = max(0, sum(sizes) - max(0, total))
+    spare = [size - min(size, ready_there(one)) for size, one in zip(sizes, sources, strict=True)]
+    for most in (spare, list(sizes)):
+        for index, of_this in enumerate(most):
+            going = min(of_this, sizes[index], surplus)
+            sizes[index] -= going
+            surplus -= going
+    return tuple(sizes)

@@ -1,0 +1,323 @@
+"""Small models of controllers that run pods: what they do with a spec, pod by pod, as Kubernetes' own do it.
+
+Each `sync` is one pass of the controller over what is there at that moment; `run_pods` lets pods become ready.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+from gitfleet.api.objects import key_of
+from gitfleet.model.held_fields import ABSENT, Fields, parts_of
+from gitfleet.model.observations import LiveObject
+
+FOREVER = 2**31 - 2
+
+
+@dataclass
+class Pod:
+    """A pod; one that cannot become ready never does."""
+
+    name: str
+    revision: str
+    ready: bool = False
+    can: bool = True
+    node: str = ""
+
+    def live(self, labels: dict[str, str]) -> LiveObject:
+        body = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"namespace": "web", "name": self.name, "uid": self.name, "labels": labels},
+            "spec": {"nodeName": self.node},
+            "status": {"conditions": [{"type": "Ready", "status": str(self.ready)}]},
+        }
+        return LiveObject(key_of(body), body)
+
+
+@dataclass
+class Model:
+    """An object with its pods."""
+
+    name: str
+    spec: dict[str, Any]
+    kind: str = "Deployment"
+    api_version: str = "apps/v1"
+    generation: int = 1
+    status: dict[str, Any] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+    made: int = 0
+
+    @property
+    def live(self) -> LiveObject:
+        metadata = {"namespace": "web", "name": self.name, "uid": self.name, "generation": self.generation}
+        body = deepcopy(
+            {
+                "apiVersion": self.api_version,
+                "kind": self.kind,
+                "metadata": {**metadata, "annotations": self.annotations},
+                "spec": self.spec,
+                "status": self.status,
+            }
+        )
+        return LiveObject(key_of(body), body)
+
+    @property
+    def revision(self) -> str:
+        return str(self.spec["template"]["spec"]["image"])
+
+    def give(self, fields: Fields) -> bool:
+        """What a patch does; whether it changed anything."""
+        before = deepcopy(self.spec)
+        for pointer, value in fields.items():
+            *parents, last = parts_of(pointer)[1:]
+            here = self.spec
+            for parent in parents:
+                here = here.setdefault(parent, {})
+            if value is ABSENT:
+                here.pop(last, None)
+            else:
+                here[last] = value
+        self.generation += self.spec != before
+        return self.spec != before
+
+    @property
+    def pods(self) -> list[Pod]:
+        raise NotImplementedError
+
+    def live_pods(self) -> tuple[LiveObject, ...]:
+        return ()
+
+    def delete(self, name: str) -> None:
+        raise NotImplementedError
+
+    def sync(self) -> None:
+        raise NotImplementedError
+
+    def run_pods(self) -> None:
+        for pod in self.pods:
+            pod.ready = pod.ready or pod.can
+
+    def give_template(self, revision: str) -> None:
+        self.give({"/spec/template": {"spec": {"image": revision}}})
+
+    def new_pod(self, revision: str, node: str = "") -> Pod:
+        self.made += 1
+        return Pod(f"{self.name}-{self.made}", revision, node=node)
+
+
+def number(value: Any, total: int, *, up: bool) -> int:
+    if isinstance(value, str):
+        return -(-int(value[:-1]) * total // 100) if up else int(value[:-1]) * total // 100
+    return int(value)
+
+
+@dataclass
+class ReplicaSet:
+    """Of one revision; `desired` is for how many replicas of the Deployment it was sized last."""
+
+    revision: str
+    replicas: int
+    pods: list[Pod] = field(default_factory=list)
+    min_ready: int = 0
+    desired: int = 0
+
+    @property
+    def ready(self) -> int:
+        return sum(pod.ready for pod in self.pods)
+
+    @property
+    def available(self) -> int:
+        return 0 if self.min_ready >= FOREVER else self.ready
+
+
+@dataclass
+class Deployment(Model):
+    """pkg/controller/deployment: rolling.go and sync.go."""
+
+    sets: list[ReplicaSet] = field(default_factory=list)
+
+    @classmethod
+    def running(cls, name: str, replicas: int, revision: str = "old", *, broken: int = 0) -> Deployment:
+        """One that is as its spec says, but for pods that will never be ready."""
+        spec = {
+            "replicas": replicas,
+            "template": {"spec": {"image": revision}},
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}},
+            "progressDeadlineSeconds": 600,
+        }
+        one = cls(name=name, spec=spec)
+        pods = [Pod(f"{name}-0{i}", revision, ready=i >= broken, can=i >= broken) for i in range(replicas)]
+        one.sets = [ReplicaSet(revision, replicas, pods, desired=replicas)]
+        one.sync()
+        return one
+
+    @property
+    def pods(self) -> list[Pod]:
+        return [pod for each in self.sets for pod in each.pods]
+
+    @property
+    def replicas(self) -> int:
+        return int(self.spec["replicas"])
+
+    @property
+    def surge(self) -> int:
+        return number(self._rolling["maxSurge"], self.replicas, up=True) if self.replicas else 0
+
+    @property
+    def unavailable(self) -> int:
+        wanted = number(self._rolling["maxUnavailable"], self.replicas, up=False)
+        return min(self.replicas, wanted if wanted or self.surge else 1)
+
+    @property
+    def _rolling(self) -> dict[str, Any]:
+        found = self.spec["strategy"]["rollingUpdate"]
+        assert self.spec["strategy"]["type"] == "RollingUpdate"
+        assert found["maxSurge"] not in (0, "0%") or found["maxUnavailable"] not in (0, "0%"), "the server refuses it"
+        return dict(found)
+
+    def sync(self) -> None:
+        """One pass."""
+        paused = bool(self.spec.get("paused"))
+        newest = next((one for one in self.sets if one.revision == self.revision), None)
+        if newest is None and not paused:
+            newest = ReplicaSet(self.revision, 0, desired=self.replicas)
+            self.sets.append(newest)
+        if newest is not None:
+            newest.min_ready = self.spec.get("minReadySeconds", 0)
+        old = [one for one in self.sets if one is not newest]
+        resized = any(one.desired != self.replicas for one in self.sets if one.replicas)
+        if paused or resized:
+            self._resize(newest, old)
+        elif newest is not None:
+            self._roll(newest, old)
+        for one in self.sets:
+            one.desired = self.replicas
+            self._run(one)
+        pods = self.pods
+        self.status = {
+            "observedGeneration": self.generation,
+            "replicas": len(pods),
+            "updatedReplicas": len(newest.pods) if newest is not None else 0,
+            "readyReplicas": sum(pod.ready for pod in pods),
+            "availableReplicas": sum(one.available for one in self.sets),
+        }
+
+    def _run(self, one: ReplicaSet) -> None:
+        one.pods.sort(key=lambda pod: not pod.ready)
+        del one.pods[one.replicas :]
+        while len(one.pods) < one.replicas:
+            one.pods.append(self.new_pod(one.revision))
+
+    def _resize(self, newest: ReplicaSet | None, old: list[ReplicaSet]) -> None:
+        active = [one for one in self.sets if one.replicas]
+        if len(active) <= 1:
+            only = active[0] if active else newest or (old[-1] if old else None)
+            if only is not None:
+                only.replicas = self.replicas
+            return
+        if newest is not None and newest.replicas == newest.available == self.replicas:
+            for one in old:
+                one.replicas = 0
+            return
+        more = (self.replicas + self.surge if self.replicas else 0) - sum(one.replicas for one in active)
+        for one in sorted(active, key=lambda one: -one.replicas):  # the largest takes what the proportions leave
+            change = max(more, -one.replicas)
+            one.replicas += change
+            more -= change
+
+    def _roll(self, newest: ReplicaSet, old: list[ReplicaSet]) -> None:
+        total = sum(one.replicas for one in self.sets)
+        if newest.replicas > self.replicas:
+            newest.replicas = self.replicas
+            return
+        room = min(self.replicas + self.surge - total, self.replicas - newest.replicas)
+        if room > 0:
+            newest.replicas += room
+            return
+        least = self.replicas - self.unavailable
+        going = total - least - (newest.replicas - newest.available)
+        for one in old:  # those that are not ready first
+            broken = max(0, min(going, one.replicas - one.available))
+            one.replicas -= broken
+            going -= broken
+            self._run(one)
+        spare = sum(one.available for one in self.sets) - least
+        for one in old:
+            gone = max(0, min(spare, one.replicas)) if going > 0 else 0
+            one.replicas -= gone
+            spare -= gone
+
+
+@dataclass
+class StatefulSet(Model):
+    """pkg/controller/statefulset: from the highest ordinal down, each once all others are ready."""
+
+    kind: str = "StatefulSet"
+    current: str = "old"
+    by_ordinal: dict[int, Pod] = field(default_factory=dict)
+
+    @classmethod
+    def running(
+        cls, name: str, replicas: int, *, start: int = 0, strategy: dict[str, Any] | None = None
+    ) -> StatefulSet:
+        rolling = {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}
+        spec = {
+            "replicas": replicas,
+            "template": {"spec": {"image": "old"}},
+            "updateStrategy": strategy or rolling,
+            "ordinals": {"start": start},
+        }
+        one = cls(name=name, spec=spec)
+        one.sync()
+        for _ in range(replicas):
+            one.run_pods()
+            one.sync()
+        return one
+
+    @property
+    def pods(self) -> list[Pod]:
+        return list(self.by_ordinal.values())
+
+    def live_pods(self) -> tuple[LiveObject, ...]:
+        return tuple(pod.live({"controller-revision-hash": pod.revision}) for pod in self.pods)
+
+    def delete(self, name: str) -> None:
+        self.by_ordinal = {n: pod for n, pod in self.by_ordinal.items() if pod.name != name}
+
+    @property
+    def partition(self) -> int:
+        return int(self.spec["updateStrategy"].get("rollingUpdate", {}).get("partition", 0))
+
+    def sync(self) -> None:
+        start, replicas = int(self.spec["ordinals"]["start"]), int(self.spec["replicas"])
+        rolling = self.spec["updateStrategy"]["type"] == "RollingUpdate"
+        assert rolling or "rollingUpdate" not in self.spec["updateStrategy"], "the server refuses it"
+        wanted = range(start, start + replicas)
+        for ordinal in sorted(self.by_ordinal, reverse=True):
+            if ordinal not in wanted:
+                del self.by_ordinal[ordinal]
+        for ordinal in wanted:
+            if ordinal not in self.by_ordinal:
+                revision = self.current if ordinal < start + self.partition else self.revision
+                self.by_ordinal[ordinal] = Pod(f"{self.name}-{ordinal}", revision)
+                break
+        else:
+            old = [n for n in sorted(wanted, reverse=True) if self.by_ordinal[n].revision != self.revision]
+            old = [n for n in old if n >= start + self.partition] if rolling else []
+            if old and all(pod.ready for pod in self.pods):
+                del self.by_ordinal[old[0]]
+        pods = self.pods
+        updated = sum(pod.revision == self.revision for pod in pods)
+        if rolling and len(pods) == updated == replicas and all(pod.ready for pod in pods):
+            self.current = self.revision
+        self.status = {
+            "observedGeneration": self.generation,
+            "replicas": len(pods),
+            "readyReplicas": sum(pod.ready for pod in pods),
+            "updatedReplicas": updated,
+            "currentRevision": self.current,
+            "updateRevision": self.revision,
+        }

@@ -1,0 +1,228 @@
+"""A Deployment whose template changes: whole answers, and what its controller makes of them."""
+
+from __future__ import annotations
+
+from functools import partial
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gitfleet.api.rollout_plans import RolloutStrategy
+from gitfleet.api.workload_records import RolloutMode
+from gitfleet.model.held_fields import ABSENT
+from gitfleet.workload.handlers import Counts, Goal, Step, Workloads
+from gitfleet.workload.handlers.deployments import DeploymentHandler
+from tests.workload.handlers.models import Deployment
+from tests.workload.handlers.playing import Play, goals, hold_new_template
+from tests.workload.handlers.test_pairs import splits
+
+HANDLER = DeploymentHandler()
+INCREASE, DECREASE = RolloutStrategy.INCREASE_FIRST, RolloutStrategy.DECREASE_FIRST
+NEVER = 2147483646
+S = "/spec/strategy"
+TYPE, SURGE, AWAY = f"{S}/type", f"{S}/rollingUpdate/maxSurge", f"{S}/rollingUpdate/maxUnavailable"
+
+
+def goal_of(size: int, strategy: RolloutStrategy = INCREASE, before: int = 0, upgraded: int = 0, away: int = 0) -> Goal:
+    return Goal(
+        mode=RolloutMode.IN_PLACE, strategy=strategy, original=size, size=size,
+        before=before, upgraded=upgraded, unavailable=away,
+    )  # fmt: skip
+
+
+def seen(manifest: dict[str, Any] | None = None, originals: dict[str, Any] | None = None, size: int = 10) -> Workloads:
+    wanted = None if manifest is None else {"kind": "Deployment", "spec": manifest}
+    model = Deployment.running("web", size)
+    model.status["updatedReplicas"] = 0
+    return Workloads(target=model.live, wanted=wanted, originals=originals)
+
+
+def asked_for(strategy: RolloutStrategy, before: int, upgraded: int, away: int, step: Step) -> dict[str, object]:
+    (fields,) = HANDLER.scale(seen(), goal_of(10, strategy, before, upgraded, away), step).fields.values()
+    return dict(fields)
+
+
+def moving(surge: int, away: int) -> dict[str, object]:
+    return {
+        "/spec/replicas": 10, "/spec/paused": False, TYPE: "RollingUpdate", SURGE: surge, AWAY: away,
+        "/spec/minReadySeconds": NEVER, "/spec/progressDeadlineSeconds": NEVER + 1,
+    }  # fmt: skip
+
+
+HELD = {
+    "/spec/replicas": 10, "/spec/paused": True, TYPE: "RollingUpdate", SURGE: "25%", AWAY: "25%",
+    "/spec/minReadySeconds": ABSENT, "/spec/progressDeadlineSeconds": 600,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("strategy", "before", "upgraded", "away", "step", "expected"),
+    [
+        (INCREASE, 0, 0, 0, Step.HOLD, HELD),
+        (INCREASE, 0, 0, 0, Step.CLAIM, HELD),
+        (INCREASE, 0, 3, 0, Step.FIRST, moving(3, 0)),
+        (INCREASE, 0, 3, 0, Step.SECOND, moving(0, 3)),
+        (INCREASE, 3, 10, 0, Step.FIRST, moving(7, 3)),
+        (INCREASE, 3, 10, 0, Step.SECOND, moving(0, 10)),
+        (INCREASE, 3, 3, 0, Step.FIRST, moving(0, 3)),
+        (INCREASE, 0, 0, 0, Step.FIRST, HELD),  # the server refuses zero for both
+        (DECREASE, 0, 3, 3, Step.FIRST, moving(0, 3)),
+        (DECREASE, 0, 3, 2, Step.FIRST, moving(0, 2)),
+        (DECREASE, 0, 3, 0, Step.SECOND, moving(0, 1)),
+        (INCREASE, 0, 3, 0, Step.KEEP, HELD),
+        (INCREASE, 0, 3, 0, Step.REVERT, HELD),
+    ],
+)
+def test_what_each_step_wants(
+    strategy: RolloutStrategy, before: int, upgraded: int, away: int, step: Step, expected: dict[str, object]
+) -> None:
+    assert asked_for(strategy, before, upgraded, away, step) == expected
+
+
+@pytest.mark.parametrize(
+    ("manifest", "originals", "expected"),
+    [
+        (None, None, {"/spec/replicas": 10, TYPE: "RollingUpdate", SURGE: "25%", AWAY: "25%"}),
+        (
+            {},
+            {SURGE: 1, AWAY: 0, TYPE: "RollingUpdate"},
+            {"/spec/replicas": 10, TYPE: "RollingUpdate", SURGE: 1, AWAY: 0},
+        ),
+        (
+            {"replicas": 4, "strategy": {"rollingUpdate": {"maxUnavailable": 2}}},
+            {SURGE: 0, AWAY: 1},
+            {"/spec/replicas": 4, TYPE: "RollingUpdate", SURGE: "25%", AWAY: 2},
+        ),
+        (
+            {"strategy": {"type": "Recreate"}},
+            {SURGE: 0, AWAY: 1},
+            {"/spec/replicas": 10, TYPE: "Recreate", f"{S}/rollingUpdate": ABSENT},
+        ),
+        (None, {TYPE: "Recreate"}, {"/spec/replicas": 10, TYPE: "Recreate", f"{S}/rollingUpdate": ABSENT}),
+    ],
+)
+def test_what_is_given_back(
+    manifest: dict[str, Any] | None, originals: dict[str, Any] | None, expected: dict[str, object]
+) -> None:
+    (fields,) = HANDLER.scale(seen(manifest, originals), goal_of(10, upgraded=10), Step.RELEASE).fields.values()
+    rest = {"/spec/paused": False, "/spec/minReadySeconds": ABSENT, "/spec/progressDeadlineSeconds": 600}
+    assert dict(fields) == {**rest, **expected}
+
+
+@pytest.mark.parametrize(("written", "given"), [(0, ABSENT), (30, 30)])
+def test_seconds_of_the_manifest_come_back(written: int, given: object) -> None:
+    manifest = {"minReadySeconds": written, "progressDeadlineSeconds": 90}
+    (fields,) = HANDLER.scale(seen(manifest, {"/spec/minReadySeconds": 7}), goal_of(10), Step.RELEASE).fields.values()
+    assert (fields["/spec/minReadySeconds"], fields["/spec/progressDeadlineSeconds"]) == (given, 90)
+
+
+def play_of(size: int, broken: int = 0, seed: int = 0) -> Play:
+    return Play(HANDLER, Deployment.running("web", size, broken=broken), order=Random(seed))
+
+
+@st.composite
+def rollouts(draw: st.DrawFn) -> tuple[Play, Goal, list[int]]:
+    size = draw(st.integers(0, 12))
+    play = play_of(size, draw(st.integers(0, min(3, size))), draw(st.integers(0, 2**16)))
+    goal = goal_of(size, draw(st.sampled_from(RolloutStrategy)), away=draw(st.integers(0, 4)))
+    return play, goal, draw(splits(size))
+
+
+@given(rollouts())
+@example((play_of(0), goal_of(0), [0]))
+@example((play_of(1), goal_of(1), [1]))
+@example((play_of(1), goal_of(1, DECREASE), [1]))
+def test_it_comes_to_its_end_with_enough_ready_pods_and_never_too_many(case: tuple[Play, Goal, list[int]]) -> None:
+    play, goal, batches = case
+    most = goal.size + (0 if goal.strategy is DECREASE else max(batches))
+    missing = max(goal.unavailable, goal.strategy is DECREASE)
+    last = [play.ready, 0]
+
+    def watch(play: Play) -> None:
+        ready, new = play.ready, sum(pod.revision == "new" for pod in play.target.pods)
+        assert ready >= last[0] or ready >= goal.size - missing
+        assert play.there <= most
+        assert new <= allowed[0]
+        last[0] = ready
+
+    allowed = [0]
+    play.watch = watch
+    hold_new_template(play, goal)
+    play.step(goal, Step.CLAIM, lambda: True)
+    for one in goals(goal, batches):
+        allowed[0] = one.upgraded
+        play.step(one, Step.FIRST, partial(play.is_up, one))
+        play.step(one, Step.SECOND, partial(play.is_done, one))
+        new = sum(pod.revision == "new" for pod in play.target.pods)
+        assert (new, play.there) == (one.upgraded, goal.size)
+    play.watch = lambda _: None
+    play.settle(goal, Step.RELEASE)
+    assert [pod.revision for pod in play.target.pods] == ["new"] * goal.size
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}
+    spec = dict(play.target.spec)
+    spec.pop("template")
+    assert spec == {"replicas": goal.size, "paused": False, "strategy": strategy, "progressDeadlineSeconds": 600}
+
+
+@given(rollouts(), st.integers(0, 3), st.sampled_from([Step.FIRST, Step.SECOND]), st.integers(0, 6))
+def test_pods_stay_as_they_are_once_kept(
+    case: tuple[Play, Goal, list[int]], full: int, half: Step, passes: int
+) -> None:
+    play, goal, batches = case
+    hold_new_template(play, goal)
+    *done, last = list(goals(goal, batches))[: full + 1]
+    for one in done:
+        play.step(one, Step.FIRST, partial(play.is_up, one))
+        play.step(one, Step.SECOND, partial(play.is_done, one))
+    for _ in range(passes):  # the new pods of this batch come, and are never ready
+        play.patch(last, half)
+        play.target.sync()
+    play.target.sync()
+    before = [pod.name for pod in play.target.pods]
+    play.settle(last, Step.KEEP)
+    assert [pod.name for pod in play.target.pods] == before
+
+
+@pytest.mark.parametrize(
+    ("status", "spec", "expected"),
+    [
+        (
+            {"replicas": 10, "readyReplicas": 10, "availableReplicas": 10},
+            {"paused": True},
+            Counts(old=10, old_ready=10),
+        ),
+        (
+            {"replicas": 13, "updatedReplicas": 3, "readyReplicas": 12, "availableReplicas": 10},
+            {"minReadySeconds": NEVER, "strategy": {"rollingUpdate": {"maxSurge": 3}}},
+            Counts(upgraded=3, upgraded_ready=2, old=10, old_ready=10),
+        ),
+        (  # one older pod is not ready, and never holds up the count of the newer ones
+            {"replicas": 13, "updatedReplicas": 3, "readyReplicas": 12, "availableReplicas": 9},
+            {"minReadySeconds": NEVER, "strategy": {"rollingUpdate": {"maxSurge": 3}}},
+            Counts(upgraded=3, upgraded_ready=3, old=10, old_ready=9),
+        ),
+        (  # without the seconds: as few as it can be
+            {"replicas": 10, "updatedReplicas": 5, "readyReplicas": 7, "availableReplicas": 7},
+            {},
+            Counts(upgraded=5, upgraded_ready=2, old=5, old_ready=5),
+        ),
+        (  # pods of the batch are still to come
+            {"replicas": 10, "readyReplicas": 10, "availableReplicas": 10},
+            {"minReadySeconds": NEVER, "strategy": {"rollingUpdate": {"maxSurge": 3}}},
+            Counts(old=10, old_ready=10, observed=False),
+        ),
+        (  # a status about the older template, whose pods were all updated
+            {"observedGeneration": 0, "replicas": 10, "updatedReplicas": 10, "readyReplicas": 10},
+            {"paused": True},
+            Counts(upgraded=1, upgraded_ready=1, old=9, old_ready=9, observed=False),
+        ),
+    ],
+)
+def test_counts(status: dict[str, int], spec: dict[str, Any], expected: Counts) -> None:
+    model = Deployment.running("web", 10)
+    model.spec.update(spec)
+    model.status = {"observedGeneration": 1, **status}
+    assert HANDLER.counts(Workloads(target=model.live), goal_of(10, before=1, upgraded=3)) == expected
