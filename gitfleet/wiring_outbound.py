@@ -54,7 +54,7 @@ def calling_out(workspace: Workspace, settings: OutboundSettings) -> Iterator[Ca
         webhooks=outbound.HttpWebhooks(plain, signing), provider=_Providers(asking).named, clock=workspace.clock
     )
     queue = CallQueue(steps=steps, clock=workspace.clock, on_answer=workspace.wake.trigger)
-    workspace.driver.calls = queue
+    workspace.driver.workloads.calls = queue
     try:
         yield queue
     finally:

@@ -88,8 +88,8 @@ class WorkloadReason(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookStatus:
     """What came of one webhook of one phase: `id` is its idempotency key, `attempt` how often the call had no answer,
-    `asked` how often it was asked anew since it rejected and `onFailure` is wait, `at` when it last answered, `outcome`
-    what it said ("" so far nothing). The next call is not made before `not_before`."""
+    `asked` how often it was asked again since it rejected and `onFailure` is wait, `at` when it last answered,
+    `outcome` what it said ("" so far nothing). The next call is not made before `not_before`."""
 
     id: str
     type: WebhookType

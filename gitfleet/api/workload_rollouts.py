@@ -20,6 +20,8 @@ TRAIT_GROUP: Final = "standard.oam.dev"
 APP_GROUP: Final = "core.oam.dev"
 ROLLOUTS: Final = "rollouts"
 """The folder of the kinds."""
+ROLLOUT_KINDS: Final = ("RolloutTrait", "Rollout", "AppRollout", "ApplicationDeployment")
+"""Their names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

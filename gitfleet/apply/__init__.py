@@ -23,6 +23,7 @@ from gitfleet.apply.differences import find_differences
 from gitfleet.apply.fleet import (
     PlansMemo,
     Wanted,
+    Works,
     disturbed_by,
     left_behind,
     merge_observations,
@@ -47,6 +48,7 @@ __all__ = [
     "PlansMemo",
     "Question",
     "Wanted",
+    "Works",
     "as_recorded",
     "disturbed_by",
     "find_differences",

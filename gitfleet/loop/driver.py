@@ -5,7 +5,6 @@ Nothing depends on memory that is not in git: whatever the driver keeps between 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -21,10 +20,11 @@ from gitfleet.loop.approval_history import ApprovalHistory
 from gitfleet.loop.dry_runs import AskedClusters
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.hold_lines import Lines, with_field_lines
-from gitfleet.loop.kept_observations import KeptObservations, owned_keys
+from gitfleet.loop.kept_observations import KeptObservations
 from gitfleet.loop.pull_clusters import PullClusters
 from gitfleet.loop.rendered_branch import Heads, RenderedBranch, beside_state
 from gitfleet.loop.repeats import Repeats
+from gitfleet.loop.reported_failures import ReportedFailures
 from gitfleet.loop.request_branches import Asked, RequestBranches
 from gitfleet.loop.results import Published, ReconcileResult, lost_race, result_of
 from gitfleet.loop.rewrites import LastAccepted, Rewrite
@@ -34,17 +34,17 @@ from gitfleet.loop.steps import Step
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.loop.unchanged import UnchangedReconcile, unchanged_after
 from gitfleet.loop.watched_branch import last_good_config, no_such_branch
+from gitfleet.loop.workload_rollouts import WorkloadRollouts
 from gitfleet.model.approvals import ApprovalRequest, FactsByApproval
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.observations import ClusterObservation
-from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
+from gitfleet.model.operations import Operation, Outcome, RolloutWrite, Write
 from gitfleet.model.state import FleetState
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import RepoReader
-from gitfleet.ports.rollout_calls import RolloutCalls
 from gitfleet.ports.watching import Watching
 from gitfleet.reconcile import run_approvals
 from gitfleet.rendered import Rendering
@@ -52,7 +52,6 @@ from gitfleet.rendered import Rendering
 Checkpoint = Callable[[Step], None]
 Listener = Callable[[Event], None]
 P = ParamSpec("P")
-log = logging.getLogger(__name__)
 _MOST_TURNS = 3
 _LONGEST_DELAY = 2.0
 """More seconds than these between a push and its operations: the process was suspended or starved, and asks again."""
@@ -65,7 +64,7 @@ class Driver:
     `requests` keeps the branches by which people approve, `rendered` that with what clusters get, None where none are
     pushed; `approvals` looks who gave an approval; `forge` is told what a forge is to show, and returns at once;
     `watching` vouches that clusters have not changed, None where each pass reads all of them; `pull` are the clusters
-    that are reached by agents; `calls` makes the calls of rollouts."""
+    that are reached by agents; `workloads` is the loop's part of workload rollouts."""
 
     reader: RepoReader
     states: StateBranch
@@ -86,13 +85,13 @@ class Driver:
     forge: Callable[[FleetState, Asked, Branches], None] | None = None
     watching: Watching | None = None
     pull: PullClusters | None = None
-    calls: RolloutCalls | None = None
+    workloads: WorkloadRollouts = field(default_factory=WorkloadRollouts)
     memo: reconcile.Memo = reconcile.Memo()
     asked_clusters: AskedClusters = field(default_factory=AskedClusters)
-    _reported: set[str] = field(default_factory=set)
     _config: tuple[str, FleetConfig] | None = None
     _unchanged: tuple[UnchangedReconcile, ReconcileResult] | None = None
     _kept: KeptObservations = field(init=False)
+    _report: Callable[[Iterable[Failure]], None] = field(init=False)
     _lines: Lines = field(default_factory=dict)
     _rewrite: tuple[ApprovalRequest, ...] = ()
     _last: LastAccepted = field(default_factory=LastAccepted)
@@ -102,6 +101,7 @@ class Driver:
 
     def __post_init__(self) -> None:
         self._kept = KeptObservations(clock=self.clock, watching=self.watching)
+        self._report = ReportedFailures(self.save_report).report
 
     @property
     def config(self) -> FleetConfig:
@@ -164,7 +164,7 @@ class Driver:
         now, heads = self.clock.now(), self.reader.fetch(self.needed)
         inputs = self.gather(heads, now)
         self.checkpoint(Step.GATHERED)
-        if self._unchanged is not None and self._unchanged[0].still(inputs, due=self._is_due()):
+        if self._unchanged is not None and self._unchanged[0].still(inputs, due=self._is_due() or bool(inputs.answers)):
             return self._asked(heads, self._unchanged[1], self._rendering)
         inputs, decided, (decision, operations) = self._decided(inputs)
         self.checkpoint(Step.DECIDED)
@@ -176,9 +176,10 @@ class Driver:
             pushed = self.clock.monotonic() if head != state_head else None
             self.checkpoint(Step.INTENT_PUBLISHED)
             self._render(heads, Rendering.of(decision, operations, head))
-            self._still_ours(head, operations, pushed)
+            writes = (*operations, *decision.steps)
+            self._still_ours(head, writes, pushed)
             self._emit(self._events, inputs.before, decision.after)
-            outcomes = self.perform(decision, operations, partial(self._still_ours, head, operations, None))
+            outcomes = self.perform(decision, operations, partial(self._still_ours, head, writes, None))
             self.checkpoint(Step.PERFORMED)
             self._emit(status.events_of_outcomes, outcomes, decision.after)
             settled, failures = reconcile.settle(decision, operations, outcomes, self.clock.now(), self.memo)
@@ -250,10 +251,11 @@ class Driver:
         clusters = {**before.clusters, **wanted.clusters}
         if self.pull is not None:
             self.pull.gather(self._heads, self.branches, clusters)
-        observations = self._kept.observe(self.fanout, clusters, owned_keys(before, clusters))
-        given = self.approvals_of(wanted, before)
-        told = self.asked_clusters.known(observations, now)
-        return Inputs(desired=wanted, before=before, observations=told, now=now, approvals=given)
+        observations = self._kept.observe(self.fanout, clusters, self.workloads.keys(before, wanted, clusters))
+        seen = self.workloads.with_pods(self.fanout, before, clusters, observations)
+        given, answers = self.approvals_of(wanted, before), self.workloads.answers()
+        told = self.asked_clusters.known(seen, now)
+        return Inputs(desired=wanted, before=before, observations=told, now=now, approvals=given, answers=answers)
 
     def approvals_of(self, wanted: Desired, before: FleetState) -> FactsByApproval | None:
         """How the approvals came to the watched branch that may answer what waits; None where nobody looks."""
@@ -278,7 +280,8 @@ class Driver:
             if not again:
                 return inputs, decided, planned
             clusters = {**inputs.before.clusters, **inputs.desired.clusters}
-            seen = self._kept.read_again(self.fanout, clusters, owned_keys(inputs.before, again))
+            keys = self.workloads.keys(inputs.before, inputs.desired, {name: clusters[name] for name in again})
+            seen = self._kept.read_again(self.fanout, clusters, keys)
             inputs = replace(inputs, observations=self.asked_clusters.known(seen, inputs.now))
 
     def observe_unseen(self, decision: Decision) -> tuple[Decision, tuple[Operation, ...]]:
@@ -326,13 +329,15 @@ class Driver:
         self, decision: Decision, operations: tuple[Operation, ...], make_sure: Callable[[], None]
     ) -> tuple[Outcome, ...]:
         """Carry out what has to be written, clusters side by side; `make_sure` raises LostRace once it is no more."""
-        self._kept.forget({one.cluster for one in operations if isinstance(one, Create | Update | Delete)})
+        self._kept.forget({o.cluster for o in (*operations, *decision.steps) if isinstance(o, Write | RolloutWrite)})
         answered: tuple[Outcome, ...] = ()
         if self.pull is not None:
             answered, operations = self.pull.perform(decision, operations, make_sure)
         perform = partial(self.fanout.perform, decision.after.clusters)
         performed = partial(self.desired_trees.encrypted.perform, perform)
-        return (*answered, *self._repeats.perform(operations, self.clock, performed))
+        outcomes = (*answered, *self._repeats.perform(operations, self.clock, performed))
+        self.workloads.carry_out(self.fanout, decision, make_sure)
+        return outcomes
 
     def _asked(self, heads: Heads, result: ReconcileResult, rendering: Rendering | None = None) -> ReconcileResult:
         """The result, once the branches are there by which people approve; what fails there delays nothing."""
@@ -360,14 +365,16 @@ class Driver:
             failures.contain(Subject("forge", ""), None, self.forge, state, asked, self.branches)
         self._report(failures.found)
 
-    def _still_ours(self, head: str | None, operations: tuple[Operation, ...], pushed: float | None) -> None:
+    def _still_ours(
+        self, head: str | None, operations: tuple[Operation | RolloutWrite, ...], pushed: float | None
+    ) -> None:
         """LostRace when another process has moved the state branch since this one made sure of it: `pushed` is when it
         pushed its intent (a clock that never jumps), None when it decided that no state changes.
 
         What seems to be drift to a process that was late, or was delayed after its push, may be the newer commit
         that the other one rolled out.
         """
-        if not any(isinstance(operation, Create | Update | Delete) for operation in operations):
+        if not any(isinstance(operation, Write | RolloutWrite) for operation in operations):
             return
         sure = pushed is not None and self.clock.monotonic() - pushed <= _LONGEST_DELAY
         if not sure and self.reader.fetch(()).get(self.branches.state) != head:
@@ -389,11 +396,3 @@ class Driver:
         failures = Failures()
         failures.contain(Subject("events", ""), None, emit_all)
         self._report(failures.found)
-
-    def _report(self, failures: Iterable[Failure]) -> None:
-        """Log and save what failed, once for as long as it lasts."""
-        for failure in failures:
-            if failure.id not in self._reported:
-                self._reported.add(failure.id)
-                log.error("%s", failure.report)
-                self.save_report(failure)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from gitfleet import reconcile
+from gitfleet import reconcile, workload
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.apply import Pair, PlansMemo, Question
 from gitfleet.formats.sentences import named_briefly
@@ -31,8 +31,9 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class AskedClusters:
     """Deciding with what clusters answered. What is kept only saves requests: the answers by cluster, and since when
-    one was refused."""
+    one was refused. `handlers` are the workload handlers that are installed."""
 
+    handlers: workload.Handlers = field(default_factory=lambda: workload.BUILT_IN)
     _answers: dict[str, DryRuns] = field(default_factory=dict)
     _refused: dict[tuple[str, Pair], datetime] = field(default_factory=dict)
 
@@ -50,24 +51,24 @@ class AskedClusters:
         self, fanout: Fanout, inputs: Inputs, memo: reconcile.Memo, plugins: reconcile.Plugins
     ) -> tuple[Decision, reconcile.Memo]:
         """`reconcile.decide`, again where clusters had to be asked."""
-        decision, memo = reconcile.decide(inputs, memo, plugins)
+        decision, memo = reconcile.decide(inputs, memo, plugins, self.handlers)
         clusters = {**inputs.before.clusters, **inputs.desired.clusters}
         told = self._told(fanout, clusters, memo.plans, inputs)
-        return (decision, memo) if told is inputs else reconcile.decide(told, memo, plugins)
+        return (decision, memo) if told is inputs else reconcile.decide(told, memo, plugins, self.handlers)
 
     def plan_operations(
         self, fanout: Fanout, decision: Decision, newly_observed: _Observations, memo: reconcile.Memo
     ) -> tuple[Decision, tuple[Operation, ...], reconcile.Memo]:
         """`reconcile.plan_operations`, again where clusters had to be asked: these count as observed again. What was
         never asked about waits for the next pass; whatever came of a question, it is asked no more."""
-        planned = reconcile.plan_operations(decision, newly_observed, memo)
+        planned = reconcile.plan_operations(decision, newly_observed, memo, self.handlers)
         seen, clusters = planned[0].inputs, decision.after.clusters
         told = self._told(fanout, clusters, planned[2].plans, seen)
         if told is seen:
             return planned
         inputs = replace(decision.inputs, observations=told.observations)
         decided, operations, memo = reconcile.plan_operations(
-            replace(decision, inputs=inputs), newly_observed, planned[2]
+            replace(decision, inputs=inputs), newly_observed, planned[2], self.handlers
         )
         before, after = decision.inputs.observations, told.observations
         again = {name for name in after if name not in before or after[name].dry_runs is not before[name].dry_runs}

@@ -20,7 +20,7 @@ from gitfleet.model.backoff import Backoff
 from gitfleet.model.decisions import Decision
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Operation, Update
-from gitfleet.model.state import FleetState, changed
+from gitfleet.model.state import changed
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.watching import Watching
 
@@ -202,8 +202,3 @@ def _concerned(decision: Decision, operations: Iterable[Operation]) -> set[str]:
     for _, old, new in changed(before.placements, after.placements):
         names |= {binding.cluster for record in (old, new) if record is not None for binding in record.bindings}
     return names
-
-
-def owned_keys(state: FleetState, clusters: Iterable[str]) -> dict[str, Collection[ObjectKey]]:
-    """What is owned on each cluster: the very mappings of the state."""
-    return {name: state.inventory.get(name, ()) for name in clusters}

@@ -103,7 +103,7 @@ def result_of(
 def asking_sentences(decision: Decision) -> tuple[str, ...]:
     """What rollouts wait for that only a person can give, in a sentence each; and which placements keep what another
     one takes over until that one, which waits for a person or for a run, has it."""
-    found: list[str] = []
+    found: list[str] = list(decision.asks)
     successors, keepers = Successors.of(decision.after), keepers_of(decision.after)
     for key, record in sorted(decision.after.placements.items()):
         plan = decision.plans.get(key)

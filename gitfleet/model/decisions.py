@@ -64,6 +64,8 @@ class Decision:
     overrides: tuple[OverrideSnapshot, ...] = ()
     waiting: tuple[str, ...] = ()
     """What waits beside the rollouts, in a sentence each."""
+    asks: tuple[str, ...] = ()
+    """What only a person can let go on beside the rollouts of placements, in a sentence each."""
     steps: tuple[RolloutWrite, ...] = ()
     """What workload rollouts do on clusters."""
     calls: tuple[Call, ...] = ()

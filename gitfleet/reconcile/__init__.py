@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TypeVar
 
-from gitfleet import apply, desired, observe, removals, rollout, schedule, status, works
+from gitfleet import apply, desired, observe, removals, rollout, schedule, status, workload, works
 from gitfleet.api.faults import Fault, listed
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.staged import Eviction
@@ -31,13 +30,13 @@ from gitfleet.reconcile.holds import decide_with_holds
 from gitfleet.reconcile.pins import pin_warnings
 from gitfleet.reconcile.placements import PlacementsMemo, decide_placements, settle_placement
 from gitfleet.reconcile.quarantines import with_quarantines
-from gitfleet.reconcile.renamed import with_former_names, with_renamed
+from gitfleet.reconcile.renamed import with_renamed
 from gitfleet.reconcile.run_approvals import uncounted
 from gitfleet.reconcile.runs import with_runs
 from gitfleet.reconcile.shared import Shared, SharedMemo, prepare, with_settings
-
-K = TypeVar("K")
-Plugins = Mapping[str, schedule.PluginFactory]
+from gitfleet.reconcile.withholding import withhold as withhold
+from gitfleet.reconcile.workloads import Extensions, movement_of, steps_beside, with_advance, with_rollouts
+from gitfleet.reconcile.workloads import Plugins as Plugins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,19 +50,21 @@ class Memo:
     times: status.TimesMemo = status.TimesMemo()
 
 
-def decide(inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN) -> tuple[Decision, Memo]:
+def decide(
+    inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN, handlers: workload.Handlers = workload.BUILT_IN
+) -> tuple[Decision, Memo]:
     """Which clusters get what from now on: the state to publish (inventory still to be recorded) and its works. What
     may be removed by accident is kept and waits for a person's approval. A clock that jumped back makes nothing wait
     longer than it would have to from now on."""
-    failures = Failures()
+    failures, with_ = Failures(), Extensions(plugins, handlers)
     before, times = status.with_past_times(inputs.before, inputs.now, memo.times, failures)
     past, known = with_renamed(replace(inputs, before=before), failures), replace(memo, times=times)
-    decision, memo = decide_with_holds(past, lambda kept: _decide(past, known, plugins, kept, Failures(failures.found)))
+    decision, memo = decide_with_holds(past, lambda kept: _decide(past, known, with_, kept, Failures(failures.found)))
     return replace(decision, waiting=(*memo.placements.waiting(), *decision.waiting)), memo
 
 
 def _decide(
-    inputs: Inputs, memo: Memo, plugins: Plugins, kept: removals.Kept, failures: Failures
+    inputs: Inputs, memo: Memo, extensions: Extensions, kept: removals.Kept, failures: Failures
 ) -> tuple[Decision, Memo, removals.Kept]:
     """The decision under which nothing of `kept` goes; and what of it had to be kept, as the commit has it no more."""
     wanted, before, now, policy = inputs.desired, inputs.before, inputs.now, inputs.desired.config.policy
@@ -77,13 +78,15 @@ def _decide(
     works_of = apply.Wanted(seen_works, seen_works, wanted.config.ignore_differences)
     operations, planned = apply.plan_fleet(known, works_of, inputs.observations, removing, memo.plans, failures)
     seen = observe.Seen.of(seen_works, operations, (), inputs.observations, wanted.config.checks)
-    (profile, faults), disturbed = schedule.profile_for(wanted.config, plugins), apply.disturbed_by(operations)
+    profile, faults = schedule.profile_for(wanted.config, extensions.plugins)
+    disturbed = apply.disturbed_by(operations)
     shared = replace(prepare(inputs, clusters, profile, disturbed, memo.shared, failures), kept=kept)
     placements = decide_placements(accepted.placements, seen, shared, memo.placements, failures)
     evictions = _evictions(inputs, placements, shared, failures)
     after = placements.within(with_settings(known, wanted))
     after = replace(after, overrides=shared.override_snapshots, evictions=evictions)
     works_after, rendered, after = _rendered(after, placements, shared, rendered, failures)
+    after, rolling = with_rollouts(after, works_after, inputs, extensions.handlers, failures)
     said = (*status.standing_notices(before, wanted.commit), *_warnings(shared, placements, after))
     after = replace(after, faults=wanted.faults + listed((*faults, *status.faults_of(failures, after, wanted), *said)))
     decision = Decision(
@@ -92,13 +95,13 @@ def _decide(
         works=works_after,
         seen_works=seen_works,
         plans=placements.plans(),
-        wake_at=_wake_at(shared, placements),
+        wake_at=_wake_at(shared, placements, rolling),
         failures=failures.found,
         deletions=shared.deletions,
         overrides=shared.overrides,
     )
     memo = Memo(works=rendered, plans=planned, shared=shared.memo(failures), placements=placements, times=memo.times)
-    return decision, memo, placements.kept(kept)
+    return with_advance(decision, rolling), memo, placements.kept(kept)
 
 
 def _evictions(
@@ -126,55 +129,42 @@ def _warnings(shared: Shared, placements: PlacementsMemo, after: FleetState) -> 
     return (*found, *shared.freezes.notices, *pin_warnings(shared.inputs.desired, after.placements))
 
 
-def _wake_at(shared: Shared, placements: PlacementsMemo) -> datetime | None:
+def _wake_at(shared: Shared, placements: PlacementsMemo, rolling: workload.Advance) -> datetime | None:
     """The first moment at which time alone may change the decision."""
     clocks = (shared.inputs.now + plan.clock for plan in placements.plans().values() if plan.clock is not None)
-    wakes = (shared.index.wake_at, rollout.next_forced_leave(shared.clusters), *clocks, *placements.wakes())
+    wakes = (
+        shared.index.wake_at,
+        rollout.next_forced_leave(shared.clusters),
+        *clocks,
+        *placements.wakes(),
+        rolling.wake_at,
+    )
     return min((wake for wake in wakes if wake is not None), default=None)
 
 
 def plan_operations(
-    decision: Decision, newly_observed: Mapping[str, ClusterObservation], memo: Memo
+    decision: Decision,
+    newly_observed: Mapping[str, ClusterObservation],
+    memo: Memo,
+    handlers: workload.Handlers = workload.BUILT_IN,
 ) -> tuple[Decision, tuple[Operation, ...], Memo]:
     """The operations on every cluster that is reachable, and the decision with its inventory recorded: intent first."""
     failures = Failures(decision.failures)
     observations = apply.merge_observations(decision.inputs.observations, newly_observed)
     after = decision.after
     removing = rollout.removals(after.clusters, after.placements, after.inventory, failures)
-    works_of = apply.Wanted(decision.works, decision.seen_works, decision.inputs.desired.config.ignore_differences)
+    inputs = replace(decision.inputs, observations=observations)
+    moving = movement_of(after, decision.works, inputs, handlers, failures)
+    works_of = apply.Wanted(decision.works, decision.seen_works, inputs.desired.config.ignore_differences)
     planned, plans = apply.plan_fleet(after, works_of, observations, removing, memo.plans, failures)
     inventory, operations = apply.record_all_intended(after.inventory, planned, failures)
     before, now = decision.inputs.before, decision.inputs.now
     operations = tuple(o for o in operations if not (isinstance(o, Delete) and o.cluster in before.damage.unsure))
     recorded = status.with_failures(replace(after, inventory=inventory), before, failures, now)
-    inputs = replace(decision.inputs, observations=observations)
-    again = frozenset(newly_observed)
+    again, steps = frozenset(newly_observed), steps_beside(moving.steps, operations)
     decided = replace(decision, after=recorded, inputs=inputs, observed_again=again, failures=failures.found)
+    decided = replace(decided, steps=steps, held=moving.held)
     return decided, operations, replace(memo, plans=plans)
-
-
-def withhold(
-    decision: Decision, operations: tuple[Operation, ...], published: FleetState, failures: tuple[Failure, ...]
-) -> tuple[Decision, tuple[Operation, ...]]:
-    """The decision as it was `published`, and the operations behind it: what could not be written as intent, for a
-    placement or a cluster, is not done there."""
-    if published is decision.after:
-        return decision, operations
-    placements = _differing(decision.after.placements, published.placements)
-    intended = with_former_names(decision.after, published, decision.inputs.renamed, published)
-    clusters = _differing(intended.clusters, published.clusters) | _differing(intended.inventory, published.inventory)
-    works = {
-        name: tuple(work for work in found if work.placement not in placements)
-        for name, found in decision.works.items()
-        if name not in clusters
-    }
-    kept = tuple(o for o in operations if o.placement not in placements and o.cluster not in clusters)
-    held = replace(decision, after=published, works=works, failures=decision.failures + failures)
-    return held, kept
-
-
-def _differing(one: Mapping[K, object], other: Mapping[K, object]) -> set[K]:
-    return {key for key in {*one, *other} if one.get(key) != other.get(key)}
 
 
 def settle(

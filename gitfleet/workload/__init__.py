@@ -9,7 +9,7 @@
 Everything here is pure.
 """
 
-from gitfleet.workload.advance import Advance, Request, advance_workloads
+from gitfleet.workload.advance import Advance, advance_workloads
 from gitfleet.workload.built_in import BUILT_IN
 from gitfleet.workload.handlers import (
     Counts,
@@ -23,6 +23,7 @@ from gitfleet.workload.handlers import (
 )
 from gitfleet.workload.movement import Movement, movement
 from gitfleet.workload.observing import keys_to_observe, pods_to_observe
+from gitfleet.workload.on_cluster import Request
 
 __all__ = [
     "BUILT_IN",

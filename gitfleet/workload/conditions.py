@@ -36,7 +36,7 @@ _PAUSES: Final = frozenset({WorkloadReason.PAUSED, WorkloadReason.BATCH_PARTITIO
 def entered(
     status: ClusterRolloutStatus, left: Phase, phase: Phase, reason: WorkloadReason, why: str, now: datetime
 ) -> ClusterRolloutStatus:
-    """The status as it goes from one phase to another; `why` is the sentence of the event. A rollout that begins anew
+    """The status as it goes from one phase to another; `why` is the sentence of the event. A rollout that begins again
     says nothing of the time before."""
     conditions = status.conditions
     if phase is Phase.VERIFYING_SPEC:

@@ -1,5 +1,5 @@
 """What rollouts hold of the objects on clusters, and what they do there now: both follow from the records alone, and
-from what was observed, so that whoever begins anew does the same.
+from what was observed, so that whoever begins again does the same.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ _RUNNING = frozenset(
         RollingState.ABANDONING,
     }
 )
+
+
+_PAUSABLE = _RUNNING - {RollingState.FAILING, RollingState.ABANDONING}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,42 +99,48 @@ def _on_cluster(
     handlers: Handlers,
     now: datetime,
 ) -> Movement | None:
-    target, chosen = status.target, step_of(status)
-    if target is None or chosen is None or target.group_kind not in handlers:
+    target = status.target
+    if target is None or target.group_kind not in handlers:
         return None
     found = Found(target=target, sources=status.sources, handler=handlers[target.group_kind])
     try:
         seen = workloads_of(found, status, wanted, observation)
     except NotFoundHere:
         return None  # it is read before anything is applied over it
-    step, batch = chosen
-    if step is Step.HOLD:
-        if seen.target is None and not status.sources:
-            return None  # the first deployment in place: nothing is there that could be moved
-        goal = _holding(seen, found)
-    else:
-        goal = goal_of(record.rollout_plan, status, now, batch)
-    paused = record.rollout_plan.paused and status.rolling_state in (
-        RollingState.INITIALIZING,
-        RollingState.ROLLING_IN_BATCHES,
-        RollingState.FINALISING,
-    )
-    step = Step.KEEP if paused else step
+    wants = _wants(record, status, found, seen, now)
+    if wants is None:
+        return None  # the first deployment in place: nothing is there that could be moved
+    step, goal = wants
     scaling = found.handler.scale(seen, goal, step)
+    fields = dict(_held(record, status, scaling, seen, step))
     moves = status.rolling_state in _RUNNING
-    fields = {
-        key.identity: HeldFields(
-            rollout=record.key,
-            fields=of_key if moves or step is Step.HOLD else _as_live(of_key, _live(seen, key)),
-            stays=key in status.sources and _stays(record, status),
-        )
-        for key, of_key in scaling.fields.items()
-    }
-    for key in status.sources:
-        if key.identity not in fields:
-            fields[key.identity] = HeldFields(rollout=record.key, stays=_stays(record, status))
     steps = tuple(_steps(record, status, scaling, seen)) if moves else ()
     return Movement(held={status.cluster: fields}, steps=steps)
+
+
+def _wants(
+    record: RolloutRecord, status: ClusterRolloutStatus, found: Found, seen: Workloads, now: datetime
+) -> tuple[Step, Goal] | None:
+    """The step and its goal; None where nothing is to be held."""
+    chosen = step_of(status)
+    if chosen is None:
+        return None
+    step, batch = chosen
+    if step is Step.HOLD:
+        return None if seen.target is None and not status.sources else (step, _holding(seen, found))
+    is_paused = record.rollout_plan.paused and status.rolling_state in _PAUSABLE
+    return Step.KEEP if is_paused else step, goal_of(record.rollout_plan, status, now, batch)
+
+
+def _held(
+    record: RolloutRecord, status: ClusterRolloutStatus, scaling: Scaling, seen: Workloads, step: Step
+) -> Iterator[tuple[Identity, HeldFields]]:
+    """What is held of each workload. What is over is not enforced: its fields stay as they are on the cluster."""
+    stays, enforced = _stays(record, status), status.rolling_state in _RUNNING or step is Step.HOLD
+    for key in {*scaling.fields, *status.sources}:
+        of_key = scaling.fields.get(key, {})
+        fields = of_key if enforced else _as_live(of_key, _live(seen, key))
+        yield key.identity, HeldFields(rollout=record.key, fields=fields, stays=stays and key in status.sources)
 
 
 def _holding(seen: Workloads, found: Found) -> Goal:
@@ -159,7 +168,6 @@ def _live(seen: Workloads, key: ObjectKey) -> LiveObject | None:
 
 
 def _as_live(fields: Fields, live: LiveObject | None) -> dict[str, FieldValue]:
-    """What is over is not enforced: the fields stay as they are on the cluster."""
     return dict(fields) if live is None else {pointer: value_at(live.body, pointer) for pointer in fields}
 
 

@@ -1,6 +1,6 @@
 """One pass of a rollout on one cluster: which events have come, and what follows from them (see phases).
 
-An event is told from the status and from what was observed alone, so that a process which begins anew goes on where
+An event is told from the status and from what was observed alone, so that a process which begins again goes on where
 the last one was; what a state wants of the workloads follows from the status (see goals).
 """
 

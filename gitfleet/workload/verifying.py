@@ -65,42 +65,43 @@ def verified(case: Case) -> ClusterRolloutStatus:
         if (owner := _controller_of(live)) is not None:
             raise NotYet(f"{live.key} has another controller, {owner}; a rollout can move only what nobody else moves")
     has = handler.size(seen.target.body)
-    started = has if mode is RolloutMode.SOURCE_TO_TARGET else 0
-    original = sum(sizes) + has
-    size = plan.target_size if plan.target_size is not None else original
-    if mode is RolloutMode.SOURCE_TO_TARGET and original == 0 and plan.target_size is None:
-        size = handler.size(seen.wanted) if seen.wanted is not None else 0
-    if mode is RolloutMode.IN_PLACE and size != original:
-        raise UnusablePlan(
-            f"targetSize is {size} and {seen.target.key} has {original} pods: a rollout changes their content or their "
-            "number; let targetSize away, and scale in a rollout of its own"
-        )
-    if mode is RolloutMode.SOURCE_TO_TARGET and size < original:
-        raise UnusablePlan(f"targetSize is {size}, below the {original} pods there are; raise it")
-    claimed = replace(
-        status,
+    size = _size(case, mode, sum(sizes) + has)
+    claimed = ClusterRolloutStatus(
+        cluster=status.cluster,
+        since=status.since,
+        conditions=status.conditions,
+        last_template=status.last_template,
         mode=mode,
-        original_size=original,
+        original_size=sum(sizes) + has,
         target_size=size,
         new_template=case.template,
         attempt=status.attempt + 1,
         target=case.found.target,
         sources=case.found.sources,
         source_sizes=sizes,
-        started_with=min(started, size),
-        current_batch=0,
-        half=False,
-        revert=False,
-        let_go="",
-        batch_started=None,
-        webhooks=(),
-        measurements=(),
+        started_with=min(has, size) if mode is RolloutMode.SOURCE_TO_TARGET else 0,
     )
     batches_of(plan, span_of(claimed))
     if refusal := handler.refusal(seen, goal_of(plan, claimed, case.now, -1)):
         raise UnusablePlan(refusal)
     _check_ready(case)
     return replace(claimed, originals=_originals(case, claimed))
+
+
+def _size(case: Case, mode: RolloutMode, original: int) -> int:
+    """How many pods there are to be at the end; UnusablePlan for a number that does not go with what is done."""
+    wanted, seen = case.record.rollout_plan.target_size, case.seen
+    if wanted is None:
+        is_first = mode is RolloutMode.SOURCE_TO_TARGET and original == 0 and seen.wanted is not None
+        return case.found.handler.size(seen.wanted or {}) if is_first else original
+    if mode is RolloutMode.IN_PLACE and wanted != original:
+        raise UnusablePlan(
+            f"targetSize is {wanted} and {case.found.target} has {original} pods: a rollout changes their content or "
+            "their number; leave targetSize out, and scale in a rollout of its own"
+        )
+    if mode is RolloutMode.SOURCE_TO_TARGET and wanted < original:
+        raise UnusablePlan(f"targetSize is {wanted}, below the {original} pods there are; raise it")
+    return wanted
 
 
 def _originals(case: Case, claimed: ClusterRolloutStatus) -> JsonObject | None:

@@ -43,7 +43,7 @@ def ask(
     record: RolloutRecord, status: ClusterRolloutStatus, type_: WebhookType, answers: Answers, now: datetime
 ) -> Asked:
     """One look at the webhooks of a phase of the present batch. A call that has no answer is repeated under the same
-    idempotency key, after a growing pause; one that rejected and waits is asked anew, under another one."""
+    idempotency key, after a growing pause; one that rejected and waits is asked again, under another one."""
     batch = status.current_batch if type_ in (WebhookType.PRE_BATCH, WebhookType.POST_BATCH) else None
     hooks = hooks_of(record.rollout_plan, type_, batch)
     known = {(one.type, one.name, one.batch): one for one in status.webhooks}

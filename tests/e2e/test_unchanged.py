@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -17,9 +18,9 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> list[Inputs]:
     asked: list[Inputs] = []
     decide = reconcile.decide
 
-    def counting(inputs: Inputs, memo: reconcile.Memo, plugins: reconcile.Plugins) -> tuple[Decision, reconcile.Memo]:
+    def counting(inputs: Inputs, memo: reconcile.Memo, *more: Any) -> tuple[Decision, reconcile.Memo]:
         asked.append(inputs)
-        return decide(inputs, memo, plugins)
+        return decide(inputs, memo, *more)
 
     monkeypatch.setattr(reconcile, "decide", counting)
     return asked

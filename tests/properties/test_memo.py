@@ -4,6 +4,7 @@ gives the same decision, the same operations and so the same bytes."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -21,18 +22,18 @@ def test_an_empty_memo_gives_the_same_decision(seed: int, monkeypatch: pytest.Mo
     decide, plan_operations = reconcile.decide, reconcile.plan_operations
     compared: list[bool] = []
 
-    def decided(inputs: Inputs, memo: reconcile.Memo, plugins: reconcile.Plugins) -> tuple[Decision, reconcile.Memo]:
-        decision, after = decide(inputs, memo, plugins)
-        anew, _ = decide(inputs, EMPTY, plugins)
+    def decided(inputs: Inputs, memo: reconcile.Memo, *more: Any) -> tuple[Decision, reconcile.Memo]:
+        decision, after = decide(inputs, memo, *more)
+        anew, _ = decide(inputs, EMPTY, *more)
         assert anew == decision
         compared.append(memo.shared.index is not None)
         return decision, after
 
     def planned(
-        decision: Decision, newly_observed: Mapping[str, ClusterObservation], memo: reconcile.Memo
+        decision: Decision, newly_observed: Mapping[str, ClusterObservation], memo: reconcile.Memo, *more: Any
     ) -> tuple[Decision, tuple[Operation, ...], reconcile.Memo]:
-        result = plan_operations(decision, newly_observed, memo)
-        assert plan_operations(decision, newly_observed, EMPTY)[:2] == result[:2]
+        result = plan_operations(decision, newly_observed, memo, *more)
+        assert plan_operations(decision, newly_observed, EMPTY, *more)[:2] == result[:2]
         return result
 
     monkeypatch.setattr(reconcile, "decide", decided)

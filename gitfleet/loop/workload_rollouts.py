@@ -1,0 +1,87 @@
+"""The loop's part of workload rollouts: what they need to see, what they do on clusters, and their calls."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+from gitfleet import workload
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import ObjectKey
+from gitfleet.loop.fanout import Fanout
+from gitfleet.model.calls import Answers
+from gitfleet.model.decisions import Decision
+from gitfleet.model.desired import Desired
+from gitfleet.model.observations import ClusterObservation
+from gitfleet.model.operations import OutcomeCode
+from gitfleet.model.state import FleetState
+from gitfleet.ports.rollout_calls import RolloutCalls
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, kw_only=True)
+class WorkloadRollouts:
+    """`handlers` know the kinds of workloads; `calls` makes the calls, None where none are made (a plan)."""
+
+    handlers: workload.Handlers = field(default_factory=lambda: workload.BUILT_IN)
+    calls: RolloutCalls | None = None
+    _started: set[str] = field(default_factory=set)
+
+    def keys(
+        self, before: FleetState, wanted: Desired, clusters: Mapping[str, MemberCluster]
+    ) -> dict[str, Collection[ObjectKey]]:
+        """What is to be observed on each cluster: what is owned there, by the very mapping of the state, and the
+        workloads that rollouts name beside it."""
+        found: dict[str, Collection[ObjectKey]] = {name: before.inventory.get(name, ()) for name in clusters}
+        if not before.rollouts and not wanted.rollouts:
+            return found
+        named = workload.keys_to_observe(wanted.rollouts.values(), before.rollouts.values(), clusters)
+        for name, keys in named.items():
+            if more := keys - set(found[name]):
+                found[name] = {*found[name], *more}
+        return found
+
+    def with_pods(
+        self,
+        fanout: Fanout,
+        before: FleetState,
+        clusters: Mapping[str, MemberCluster],
+        observations: Mapping[str, ClusterObservation],
+    ) -> Mapping[str, ClusterObservation]:
+        """The observations with the pods of workloads whose rollout needs them."""
+        asked = {}
+        for name, keys in workload.pods_to_observe(before.rollouts.values(), self.handlers).items():
+            seen = observations.get(name)
+            live = [one for key in sorted(keys) if seen is not None and (one := seen.live.get(key)) is not None]
+            if live:
+                asked[name] = live
+        found = fanout.pods(clusters, asked) if asked else {}
+        return {n: replace(one, pods=found[n]) if n in found else one for n, one in observations.items()}
+
+    def answers(self) -> Answers:
+        """What came of the calls that were started."""
+        return self.calls.answers() if self.calls is not None else {}
+
+    def carry_out(self, fanout: Fanout, decision: Decision, make_sure: Callable[[], None]) -> None:
+        """Carry out the steps, and start the calls; `make_sure` raises LostRace where they are not this process's any
+        more. What a step comes to is seen in the next pass; what failed is said here."""
+        if decision.steps:
+            make_sure()
+            for outcome in fanout.perform_steps(decision.after.clusters, decision.steps):
+                if not outcome.ok and outcome.code is not OutcomeCode.CONFLICT:
+                    step = outcome.operation
+                    log.warning("rollout %s on %s: %s: %s", step.rollout, step.cluster, step.reason, outcome.message)
+        self._start_calls(decision)
+
+    def _start_calls(self, decision: Decision) -> None:
+        """Start what is to be under way, and drop what is recorded or needed no more."""
+        if self.calls is None:
+            return
+        wanted = {call.id for call in decision.calls}
+        self.calls.start(decision.calls)
+        done = (self._started | decision.inputs.answers.keys()) - wanted
+        if done:
+            self.calls.forget(done)
+        self._started = wanted

@@ -1,0 +1,91 @@
+"""Workload rollouts within one decision: how far each is, what of objects is left to them, and what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from gitfleet import schedule, workload
+from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_rollouts import ROLLOUT_KINDS, ROLLOUTS
+from gitfleet.apply import Works
+from gitfleet.model.decisions import Decision, Inputs
+from gitfleet.model.desired import Desired
+from gitfleet.model.failures import Failures
+from gitfleet.model.operations import Create, Operation, RolloutWrite, Update
+from gitfleet.model.state import FleetState
+
+Plugins = Mapping[str, schedule.PluginFactory]
+
+
+class Extensions(NamedTuple):
+    """What third parties add: scheduler plug-ins by name, workload handlers by kind."""
+
+    plugins: Plugins = schedule.BUILT_IN
+    handlers: workload.Handlers = workload.BUILT_IN
+
+
+def with_rollouts(
+    state: FleetState, works: Works, inputs: Inputs, handlers: workload.Handlers, failures: Failures
+) -> tuple[FleetState, workload.Advance]:
+    """The decided state with its workload rollouts, over the works that clusters are to have from now on."""
+    wanted = inputs.desired
+    if not wanted.rollouts and not state.rollouts:
+        return state, workload.Advance()
+    request = workload.Request(
+        rollouts=wanted.rollouts,
+        templates=wanted.metric_templates,
+        before=state.rollouts,
+        kept=_kept(wanted, state.rollouts),
+        clusters=state.clusters,
+        placements=state.placements,
+        works=works,
+        inventory=state.inventory,
+        observations=inputs.observations,
+        answers=inputs.answers,
+        now=inputs.now,
+        handlers=handlers,
+    )
+    advance = workload.advance_workloads(request, failures)
+    return replace(state, rollouts=advance.rollouts), advance
+
+
+def with_advance(decision: Decision, advance: workload.Advance) -> Decision:
+    """A decision with what its workload rollouts wait for, and ask."""
+    return replace(decision, waiting=advance.waiting, asks=advance.asks, calls=advance.calls)
+
+
+def _kept(wanted: Desired, known: Collection[NamespacedName]) -> frozenset[NamespacedName]:
+    """The rollouts that no commit has any more, and that may be in what cannot be read."""
+    gone = [key for key in known if key not in wanted.rollouts]
+    hidden = (k for k in gone if any(any(wanted.faults_hiding(kind, k, ROLLOUTS)) for kind in ROLLOUT_KINDS))
+    return frozenset(gone if wanted.holds_removals else hidden)
+
+
+def movement_of(
+    state: FleetState,
+    works: Works,
+    inputs: Inputs,
+    handlers: workload.Handlers,
+    failures: Failures,
+) -> workload.Movement:
+    """What the rollouts of a state hold and do, as things are on the clusters."""
+    if not state.rollouts:
+        return workload.Movement()
+    return workload.movement(state.rollouts, works, inputs.observations, handlers, inputs.now, failures)
+
+
+def steps_beside(steps: Iterable[RolloutWrite], operations: Iterable[Operation]) -> tuple[RolloutWrite, ...]:
+    """The steps on objects that nothing else is written to in this pass: over what that gives, the next one decides."""
+    written = {(one.cluster, one.key.identity) for one in operations if isinstance(one, Create | Update)}
+    return tuple(step for step in steps if (step.cluster, step.key.identity) not in written)
+
+
+def without_unpublished(decision: Decision, published: FleetState) -> Decision:
+    """The decision without the steps and calls of rollouts that could not be written as intent."""
+    intended = decision.after.rollouts
+    lost = {key for key in intended if published.rollouts.get(key) != intended[key]}
+    if not lost:
+        return decision
+    return replace(decision, steps=tuple(s for s in decision.steps if s.rollout not in lost), calls=())

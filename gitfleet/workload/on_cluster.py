@@ -1,0 +1,162 @@
+"""One rollout on one cluster: what is looked up there before its state machine goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import Manifest
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_records import ClusterRolloutStatus, RollingState, RolloutMode, RolloutRecord, WorkloadReason
+from gitfleet.api.workload_rollouts import WorkloadRollout
+from gitfleet.formats.canonical_json import digest_of
+from gitfleet.model.calls import Answers
+from gitfleet.model.observations import ClusterObservation
+from gitfleet.model.state import Inventory, PlacementRecord
+from gitfleet.model.works import Work
+from gitfleet.workload.cases import Advanced, Case, workloads_of
+from gitfleet.workload.conditions import waiting
+from gitfleet.workload.finding import Found, NotFoundHere, Wanted, find, placement_of
+from gitfleet.workload.handlers import Handlers, WorkloadHandler, Workloads
+from gitfleet.workload.phases import phase_of
+from gitfleet.workload.progress import advance_cluster
+from gitfleet.workload.records import Templates
+from gitfleet.workload.verifying import template_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """All that workload rollouts depend on. `rollouts` and `templates` are those of the commit, `before` the records;
+    `kept` are rollouts whose absence from the commit does not count, as they may be in what cannot be read."""
+
+    rollouts: Mapping[NamespacedName, WorkloadRollout]
+    templates: Templates
+    before: Mapping[NamespacedName, RolloutRecord]
+    kept: Collection[NamespacedName]
+    clusters: Mapping[str, MemberCluster]
+    placements: Mapping[PlacementKey, PlacementRecord]
+    works: Mapping[str, tuple[Work, ...]]
+    inventory: Mapping[str, Inventory]
+    observations: Mapping[str, ClusterObservation]
+    answers: Answers
+    now: datetime
+    handlers: Handlers
+
+
+@dataclass(slots=True)
+class Lookup:
+    """What is worked out once for all rollouts of a pass: what placements want on each cluster, and what identifies the
+    templates of manifests."""
+
+    request: Request
+    _wanted: dict[str, Wanted] = field(default_factory=dict)
+    _templates: dict[str, str] = field(default_factory=dict)
+
+    def wanted_on(self, cluster: str) -> Wanted:
+        """What placements want on a cluster."""
+        if cluster not in self._wanted:
+            self._wanted[cluster] = Wanted.of(self.request.works.get(cluster, ()))
+        return self._wanted[cluster]
+
+    def template(self, handler: WorkloadHandler, manifest: Manifest | None, seen: Workloads) -> str:
+        """What identifies the newest content of a target: as its placement has it, or else as it is; "" for none."""
+        if manifest is None:
+            return template_id(handler, seen.target.body) if seen.target is not None else ""
+        if manifest.digest not in self._templates:
+            self._templates[manifest.digest] = template_id(handler, manifest.body)
+        return self._templates[manifest.digest]
+
+    def is_applied(self, cluster: str, manifest: Manifest | None) -> bool:
+        """Whether a manifest was applied as it is; what no placement has is as it is."""
+        if manifest is None:
+            return True
+        entry = self.request.inventory.get(cluster, {}).get(manifest.key)
+        return entry is not None and entry.uid is not None and entry.applied_digest == manifest.digest
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """`first` says which cluster comes first ("" where it is this one's turn), `renewed` that the plan is another one
+    than in the pass before, or that the file came back."""
+
+    first: str
+    renewed: bool
+
+
+def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, lookup: Lookup) -> Advanced | None:
+    """One pass of one rollout on one cluster; None where nothing of it is left there."""
+    request, name = lookup.request, status.cluster
+    observation, wanted = request.observations.get(name), lookup.wanted_on(name)
+    selector = record.clusters_selector
+    if selector is not None and not selector.matches(request.clusters[name].labels):
+        record = replace(record, removing=True)
+    try:
+        found = _found(record, status, request)
+        digest = _wanted_digest(found, wanted)
+        if record.removing and (ended := _ended(status, digest)) is not status:
+            return Advanced(status=ended) if ended is not None else None
+        if observation is None or not observation.reachable:
+            return _waits(status, "the cluster does not answer", request.now)
+        seen = workloads_of(found, status, wanted, observation)
+    except NotFoundHere as not_found:
+        return None if record.removing and not status.is_running else _waits(status, str(not_found), request.now)
+    target, placement = wanted.manifests.get(found.target.identity), placement_of(record)
+    if target is None and seen.target is None:
+        return None
+    return advance_cluster(
+        Case(
+            record=record,
+            status=status,
+            found=found,
+            seen=seen,
+            template=lookup.template(found.handler, target, seen),
+            wanted_digest=digest,
+            snapshot=wanted.snapshots.get(placement, "") if placement is not None else "",
+            applied=lookup.is_applied(name, target),
+            now=request.now,
+            answers=request.answers,
+            templates={one.key: one for one in record.templates},
+            turn=turn.first,
+            renewed=turn.renewed,
+        )
+    )
+
+
+def _found(record: RolloutRecord, status: ClusterRolloutStatus, request: Request) -> Found:
+    """The workloads that the rollout names; those that it had claimed where it names none any more."""
+    try:
+        return find(record, request.placements, request.handlers)
+    except NotFoundHere:
+        if status.target is None or status.target.group_kind not in request.handlers:
+            raise
+        handler = request.handlers[status.target.group_kind]
+        return Found(target=status.target, sources=status.sources, handler=handler)
+
+
+def _wanted_digest(found: Found, wanted: Wanted) -> str:
+    manifests = [wanted.manifests.get(key.identity) for key in (found.target, *found.sources)]
+    return digest_of([one.digest if one is not None else "" for one in manifests])[:16]
+
+
+def _waits(status: ClusterRolloutStatus, sentence: str, now: datetime) -> Advanced:
+    """Nothing is known or done now. What is over, or has not begun, waits for nothing."""
+    if status.is_over:
+        return Advanced(status=status)
+    phase = phase_of(status.rolling_state, status.batch_rolling_state)
+    return Advanced(status=waiting(status, phase, WorkloadReason.WAITING, sentence, now), waits=sentence)
+
+
+def _ended(status: ClusterRolloutStatus, digest: str) -> ClusterRolloutStatus | None:
+    """What is left of a rollout whose file is gone, once it is over: nothing where it holds nothing, or where the
+    manifests of its workloads have changed since."""
+    if status.rolling_state not in (RollingState.SUCCEEDED, RollingState.ABANDONED):
+        return status
+    succeeded = status.rolling_state is RollingState.SUCCEEDED
+    if status.mode is None or (succeeded and status.mode is RolloutMode.IN_PLACE):
+        return None
+    if not status.let_go:
+        return replace(status, let_go=digest)
+    return status if status.let_go == digest else None
