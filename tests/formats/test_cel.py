@@ -234,8 +234,8 @@ METRIC = "is no CEL expression for a metric"
                                 "result?")),
         ("result + 1.0 > 2.0", MEASURED, (f"{METRIC}, at line 1, column 8: no metric takes this sign (nor +, {{ and "
                                          "regular expressions); leave it out")),
-        ("result.exist(x, x)", MEASURED, (f"{METRIC}, at line 1, column 8: conditions of metrics have no such function; "
-                                         "did you mean exists?")),
+        ("result.exist(x, x)", MEASURED, (f"{METRIC}, at line 1, column 8: conditions of metrics have no such "
+                                         "function; did you mean exists?")),
         ("results.all(a, results.all(b, results.all(c, a == b)))", MEASURED,
          f"{METRIC}, at line 1, column 39: {LOOPS}"),
         ("results.all(a, results.all(b, a == b))", {"result": 1.0, "results": [1.0] * 2000},
