@@ -20,11 +20,12 @@ Break = tuple[Location, str]
 class At:
     """The path of a field in the file, from the top of its class's own mapping; without it the camelCase name.
 
-    `alone` is what it means that the mapping around the field is there and the field is not.
+    `alone` is what it means that the mapping around the field is there and the field is not; `also` is another name
+    that people may write in place of the last one of the path.
     """
 
-    def __init__(self, *path: str, alone: Any = MISSING) -> None:
-        self.path, self.alone = path, alone
+    def __init__(self, *path: str, alone: Any = MISSING, also: str = "") -> None:
+        self.path, self.alone, self.also = path, alone, also
 
 
 @dataclass(frozen=True, slots=True, eq=False)

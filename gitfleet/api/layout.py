@@ -47,6 +47,8 @@ class Field:
     only: Only | None = None
     alone: Any = field(default_factory=lambda: MISSING)
     """What it means that its mapping is there and it is not, where that differs from the absence of both."""
+    also: str = ""
+    """Another name that people may write for the last one of the path."""
 
     @property
     def required(self) -> bool:
@@ -153,7 +155,7 @@ def layout_of(cls: Any) -> Layout:
         else:
             path = place.path if place else (*described.section, camel(attribute.name))
             made = _field(attribute, hints[attribute.name], path, only)
-            found.append(made if place is None else dataclasses.replace(made, alone=place.alone))
+            found.append(made if place is None else dataclasses.replace(made, alone=place.alone, also=place.also))
     plain = not inlined and not hidden and all(len(item.path) == 1 for item in found) and described.identify is None
     return Layout(document=described, fields=tuple(found), inlined=inlined, lenient=frozenset(lenient), plain=plain)
 

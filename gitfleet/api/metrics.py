@@ -12,15 +12,30 @@ from typing import Annotated, Final
 
 from annotated_types import Interval, Len
 
-from gitfleet.api.annotations import Break, Form, Only
+from gitfleet.api.annotations import Break, Check, Form, OneOf, Only
 from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject, Origin
-from gitfleet.api.values import Key, NonEmpty, ObjectName, Seconds
+from gitfleet.api.values import HttpUrl, Key, NamespaceName, NonEmpty, ObjectName, Seconds, whole
 from gitfleet.formats.cel import SCHEMA as CEL_SCHEMA
 from gitfleet.formats.cel import Expression, read_metric_condition
+from gitfleet.formats.numbers import SCHEMA as NUMBER_SCHEMA
+from gitfleet.formats.numbers import plain_number, read_number
+from gitfleet.formats.query_variables import VARIABLE, query_fault
 
 METRIC_TEMPLATE: Final = "MetricTemplate"
+_API_VERSION: Final = f"{GITFLEET_GROUP}/v1alpha1"
+ROLLOUT_VARIABLES: Final = frozenset({"cluster", "namespace", "name", "kind", "rollout", "batch", "interval"})
+"""What a workload rollout gives the queries of its templates."""
+VariableName = Annotated[
+    str,
+    Check(
+        lambda text: None if VARIABLE.fullmatch(text) else "must be a name of letters, digits, _ and -; rename it",
+        {"pattern": whole(VARIABLE.pattern)},
+    ),
+]
+Number = Annotated[float, Form(read_number, NUMBER_SCHEMA, plain_number)]
+"""A number, also in quotes: what KubeVela writes as an IntOrString may have a fraction."""
 MetricCondition = Annotated[Expression, Form(read_metric_condition, CEL_SCHEMA, lambda expression: expression.source)]
 
 
@@ -40,8 +55,8 @@ class MetricsRange:
     max: the largest value that passes
     """
 
-    min: float | None = None
-    max: float | None = None
+    min: Number | None = None
+    max: Number | None = None
 
     def breaks(self) -> Iterator[Break]:
         """It says something, and some value can be in it."""
@@ -61,9 +76,9 @@ class TemplateReference:
     name: its name
     """
 
-    api_version: str = ""
-    kind: str = METRIC_TEMPLATE
-    namespace: str = ""
+    api_version: Annotated[str, OneOf(_API_VERSION)] = _API_VERSION
+    kind: Annotated[str, OneOf(METRIC_TEMPLATE)] = METRIC_TEMPLATE
+    namespace: NamespaceName = ""
     name: ObjectName
 
 
@@ -96,7 +111,12 @@ class CanaryMetric:
     inconclusive_limit: Annotated[int, Interval(ge=0, le=1000)] = 3
     no_data: NoData = NoData.FAIL
     template_ref: TemplateReference
-    args: Mapping[str, str] = field(default_factory=dict)
+    args: Mapping[VariableName, str] = field(default_factory=dict)
+
+    def breaks(self) -> Iterator[Break]:
+        """Something says which measurement passes."""
+        if self.metrics_range is None and self.success_condition is None and self.failure_condition is None:
+            yield ("metricsRange",), "needs `metricsRange`, `successCondition` or `failureCondition`; add one"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,10 +128,10 @@ class MetricProvider:
     """
 
     type: NonEmpty = "prometheus"
-    address: NonEmpty
+    address: HttpUrl
 
 
-@document("spec", identify=lambda _: (f"{GITFLEET_GROUP}/v1alpha1", METRIC_TEMPLATE))
+@document("spec", identify=lambda _: (_API_VERSION, METRIC_TEMPLATE))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricTemplate:
     """A query with variables in double braces, such as {{ cluster }}, {{ namespace }} and {{ name }}.
@@ -122,6 +142,6 @@ class MetricTemplate:
 
     key: Key
     provider: MetricProvider
-    query: Annotated[NonEmpty, Len(1, 10_000)]
+    query: Annotated[str, Len(1, 10_000), Check(query_fault)]
     body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
     origin: Annotated[Origin | None, Only.MEMORY] = None

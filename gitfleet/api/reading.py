@@ -215,12 +215,16 @@ def _plain_schema(cls: Any, fields: list[Field], extra: Any, profile: Profile) -
     """Every attribute is one key: pydantic-core makes the value itself."""
     rows = [
         core_schema.dataclass_field(
-            item.attribute, _defaulted(item, profile), kw_only=True, validation_alias=item.path[0]
+            item.attribute, _defaulted(item, profile), kw_only=True, validation_alias=_names_of(item)
         )
         for item in fields
     ]
     arguments = core_schema.dataclass_args_schema(cls.__name__, rows, extra_behavior=extra)
     return core_schema.dataclass_schema(cls, arguments, [item.attribute for item in fields], slots=True)
+
+
+def _names_of(item: Field) -> str | list[list[str | int]]:
+    return [[item.path[0]], [item.also]] if item.also else item.path[0]
 
 
 def _sections(layout: Layout, fields: list[Field], extra: Any, profile: Profile) -> CoreSchema:

@@ -4,19 +4,30 @@ apis/standard.oam.dev/v1alpha1/rollout_plan_types.go for what the seed only name
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from annotated_types import Interval, Len
 
-from gitfleet.api.annotations import Accept, At
+from gitfleet.api.annotations import Accept, At, Break, Check, Location, OneOf
 from gitfleet.api.metrics import CanaryMetric
-from gitfleet.api.values import IntOrPercent, NonEmpty, ObjectName, Seconds
+from gitfleet.api.values import HttpUrl, IntOrPercent, ObjectName, Seconds
+from gitfleet.formats.int_or_percent import is_zero
 
 _MOST_BATCHES: Final = 1000
 _MOST_CALLS: Final = 20
+_LONGEST_CALL: Final = 600.0
+_LAST: Final = "lastBatchToRollout"
+_BATCHES: Final = "rolloutBatches"
+_TAKES_AWAY: Final = (
+    "must be more than 0 with rolloutStrategy DecreaseFirst, which takes pods away before others come; raise it, or "
+    "leave it out: then it is the size of the batch"
+)
+_WITHIN_BATCH: Final = (
+    "must be pre-batch-rollout or post-batch-rollout in a batch; correct it, or move the webhook to rolloutWebhooks"
+)
 Count = Annotated[int, Interval(ge=0, le=2**31 - 1)]
 
 
@@ -44,6 +55,15 @@ class OnFailure(StrEnum):
     ROLLBACK = "rollback"
 
 
+def _as_spelt(value: Any) -> Any:
+    # KubeVela's rollout_plan_types.go has the constant with this typing error.
+    return WebhookType.INITIALIZE.value if value == "initilize-rollout" else value
+
+
+def _call_length(seconds: float) -> str | None:
+    return "must be at most 10m; shorten it" if seconds > _LONGEST_CALL else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutWebhook:
     """A question to a program of yours, by HTTP POST: a status of 200 to 299 (or of `expectedStatus`) lets the rollout
@@ -57,22 +77,21 @@ class RolloutWebhook:
     metadata: what is sent along
     expectedStatus: the status codes that let the rollout go on
     onFailure: what a rejection means: wait, fail, or rollback
+    method: the method of the request, which is always POST
     """
 
     type: Annotated[
         WebhookType,
-        Accept(
-            lambda value: WebhookType.INITIALIZE.value if value == "initilize-rollout" else value,
-            lambda _: {"const": "initilize-rollout"},
-        ),
+        Accept(_as_spelt, lambda _: {"const": "initilize-rollout"}),
     ]
     name: ObjectName
-    url: NonEmpty
-    timeout_seconds: Annotated[Seconds, At("timeout")] = 10.0
+    url: HttpUrl
+    timeout_seconds: Annotated[Seconds, At("timeout"), Check(_call_length)] = 10.0
     retries: Count | None = None
     metadata: Mapping[str, str] | None = None
     expected_status: tuple[Annotated[int, Interval(ge=100, le=599)], ...] = ()
     on_failure: OnFailure = OnFailure.FAIL
+    method: Annotated[str, OneOf("POST")] = "POST"
 
 
 Webhooks = Annotated[tuple[RolloutWebhook, ...], Len(0, _MOST_CALLS)]
@@ -97,6 +116,29 @@ class RolloutBatch:
     webhooks: Annotated[Webhooks, At("batchRolloutWebhooks")] = ()
     canary_metric: Annotated[tuple[CanaryMetric, ...], Len(0, _MOST_CALLS)] = ()
 
+    @property
+    def count(self) -> int | None:
+        """How many pods it has; None where that depends on how many there are in all."""
+        if self.pod_list:
+            return len(self.pod_list)
+        return self.replicas if isinstance(self.replicas, int) else None
+
+    @property
+    def percent(self) -> int | None:
+        """How many percent of the pods it has; None where it is a number, or a list."""
+        is_percent = isinstance(self.replicas, str) and not self.pod_list
+        return int(str(self.replicas).removesuffix("%")) if is_percent else None
+
+    def breaks(self) -> Iterator[Break]:
+        """It has a number or a list of pods, and webhooks that are called around a batch."""
+        if self.replicas is None and not self.pod_list:
+            yield ("replicas",), "needs `replicas` or `podList`; say how many pods, or which, the batch upgrades"
+        elif self.replicas is not None and self.pod_list:
+            yield ("podList",), "does not go with replicas; remove one of the two"
+        for index, hook in enumerate(self.webhooks):
+            if hook.type not in (WebhookType.PRE_BATCH, WebhookType.POST_BATCH):
+                yield ("batchRolloutWebhooks", index, "type"), _WITHIN_BATCH
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutPlan:
@@ -108,7 +150,8 @@ class RolloutPlan:
     targetSize: how many pods there are at the end; as many as before where it is absent
     numBatches: into how many equal batches the pods are divided
     rolloutBatches: the batches one by one, in place of their number
-    lastBatchToRollout: the number of the batch, from 0, after which the rollout waits until it is raised
+    lastBatchToRollout: the number of the batch, from 0, after which the rollout waits until it is raised; KubeVela
+        calls it batchPartition, too
     revertOnDelete: whether deleting the rollout's file gives the pods of before back, unless it succeeded
     paused: whether nothing moves
     rolloutWebhooks: webhooks of the whole rollout, and of every batch
@@ -118,9 +161,76 @@ class RolloutPlan:
     rollout_strategy: RolloutStrategy = RolloutStrategy.INCREASE_FIRST
     target_size: Count | None = None
     num_batches: Annotated[int, Interval(ge=1, le=_MOST_BATCHES)] | None = None
-    batches: Annotated[tuple[RolloutBatch, ...], Len(0, _MOST_BATCHES), At("rolloutBatches")] = ()
-    last_batch: Annotated[Count | None, At("lastBatchToRollout")] = None
+    batches: Annotated[tuple[RolloutBatch, ...], Len(0, _MOST_BATCHES), At(_BATCHES)] = ()
+    last_batch: Annotated[Count | None, At(_LAST, also="batchPartition")] = None
     revert_on_delete: bool = False
     paused: bool = False
     webhooks: Annotated[Webhooks, At("rolloutWebhooks")] = ()
     canary_metric: Annotated[tuple[CanaryMetric, ...], Len(0, _MOST_CALLS)] = ()
+
+    @property
+    def number_of_batches(self) -> int:
+        """How many batches it has."""
+        return len(self.batches) or self.num_batches or 1
+
+    def breaks(self) -> Iterator[Break]:
+        """Batches are written in one way, do not contradict each other, and no two calls have one name."""
+        if self.num_batches is not None and self.batches:
+            yield ("numBatches",), "does not go with rolloutBatches; remove one of the two"
+        if sum(batch.percent or 0 for batch in self.batches) > 100:
+            yield (_BATCHES,), "have more than 100% of the pods; lower the percentages to 100 in all"
+        yield from _pods_twice(self.batches)
+        for index, batch in enumerate(self.batches):
+            if self.rollout_strategy is RolloutStrategy.DECREASE_FIRST and is_zero(batch.max_unavailable):
+                yield (_BATCHES, index, "maxUnavailable"), _TAKES_AWAY
+        yield from self._calls_twice()
+
+    def breaks_as_written(self, body: Mapping[str, Any]) -> Iterator[Break]:
+        """There is a batch of the number after which it waits."""
+        last = self.number_of_batches - 1
+        if self.last_batch is not None and self.last_batch > last:
+            name = next(name for name in (_LAST, "batchPartition") if name in body)
+            yield (name,), f"must be at most {last}, the last batch as counted from 0; lower it, or add batches"
+
+    def size_breaks(self) -> Iterator[Break]:
+        """Batches of a rollout from one workload to another add up to its targetSize, as far as that can be known: a
+        percentage in the last batch takes what is left."""
+        if self.target_size is None or not self.batches:
+            return
+        counts = [batch.count for batch in self.batches]
+        known = sum(count for count in counts if count is not None)
+        if all(count is not None for count in counts):
+            if known != self.target_size:
+                sentence = f"have {known} pods, and targetSize is {self.target_size}; correct one of them"
+                yield (_BATCHES,), sentence
+        elif known > self.target_size:
+            yield (_BATCHES,), f"have more than {self.target_size} pods, which is targetSize; correct one of them"
+
+    def _calls_twice(self) -> Iterator[Break]:
+        """Names that another webhook or metric of the same batch has: what came of them is known by their names."""
+        hooks, metrics = [hook.name for hook in self.webhooks], [metric.name for metric in self.canary_metric]
+        yield from _names_twice(hooks, (), ("rolloutWebhooks",), "webhook")
+        yield from _names_twice(metrics, (), ("canaryMetric",), "metric")
+        for index, batch in enumerate(self.batches):
+            here = (_BATCHES, index)
+            own = [hook.name for hook in batch.webhooks]
+            yield from _names_twice(own, hooks, (*here, "batchRolloutWebhooks"), "webhook")
+            own = [metric.name for metric in batch.canary_metric]
+            yield from _names_twice(own, metrics, (*here, "canaryMetric"), "metric")
+
+
+def _names_twice(names: Sequence[str], others: Sequence[str], where: Location, what: str) -> Iterator[Break]:
+    taken = set(others)
+    for index, name in enumerate(names):
+        if name in taken:
+            yield (*where, index, "name"), f"is taken by an earlier {what}; rename it"
+        taken.add(name)
+
+
+def _pods_twice(batches: Sequence[RolloutBatch]) -> Iterator[Break]:
+    taken = set[str]()
+    for index, batch in enumerate(batches):
+        for number, name in enumerate(batch.pod_list):
+            if name in taken:
+                yield (_BATCHES, index, "podList", number), "stands twice in the batches; remove one"
+            taken.add(name)

@@ -46,9 +46,11 @@ def _class_schema(cls: type, definitions: dict[str, Any]) -> dict[str, Any]:
     for item in layout.fields:
         if text := fields.get(".".join(item.path[len(layout.document.section) :])):
             described = schema
-            for step in item.path:
+            for step in item.path[:-1]:
                 described = described["properties"][step]
-            described["description"] = text
+            described["properties"][item.path[-1]]["description"] = text
+            if item.also:
+                described["properties"][item.also]["description"] = f"another name of {item.path[-1]}"
     return {"title": cls.__name__, "description": summary, **schema}
 
 
@@ -66,12 +68,16 @@ def _section(
 ) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     required: list[str] = []
+    exclusive: list[dict[str, Any]] = []
     for name, item in tree.items():
         if isinstance(item, dict):
             properties[name] = _section(item, (*path, name), lenient, definitions)
             needed = "required" in properties[name]
         elif isinstance(item, Field):
             properties[name] = _field_schema(item, definitions)
+            if item.also:
+                properties[item.also] = {**properties[name], "deprecated": True}
+                exclusive.append({"required": [name, item.also]})
             needed = item.required
         else:
             properties[name] = _schema(item, definitions)
@@ -81,6 +87,8 @@ def _section(
     schema: dict[str, Any] = {"type": "object", "properties": properties}
     if path not in lenient:
         schema["additionalProperties"] = False
+    if exclusive:
+        schema["not"] = {"anyOf": exclusive}
     return {**schema, "required": required} if required else schema
 
 

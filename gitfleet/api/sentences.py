@@ -121,6 +121,8 @@ def _not_a_choice(expected: str, value: Any) -> str:
 
 def _unknown_field(cls: type, location: Location) -> str:
     known = fields_at(cls, location[:-1])
+    if location[-1] in known:
+        return "does not go with the other name of this field, which is there too; remove one of the two"
     return f"is not a known field; {did_you_mean(str(location[-1]), known, 'remove it')}"
 
 
@@ -139,7 +141,8 @@ def fields_at(cls: type, location: Location) -> list[str]:
             return fields_at(inner, rest)
     envelope = [] if location or layout.document.identify is None else ["apiVersion", "kind", "metadata", "status"]
     steps = [item.path[len(location)] for item in fields if _leads(item.path, location)]
-    return list(dict.fromkeys([*envelope, *steps]))
+    others = [item.also for item in fields if item.also and item.path[:-1] == tuple(location)]
+    return list(dict.fromkeys([*envelope, *steps, *others]))
 
 
 def _leads(path: tuple[str, ...], location: Location) -> bool:

@@ -163,6 +163,27 @@ LabelValue = Annotated[str, _IS_LABEL_VALUE]
 SelectorValue = Annotated[str, Accept(_number_as_text, lambda _: {"type": "integer", "minimum": 0}), _IS_LABEL_VALUE]
 QuantityText = Annotated[str, Accept(_quantity_as_text, lambda _: {"type": "number"})]
 NonEmpty = Annotated[str, MinLen(1)]
+_API_VERSION: Final = rf"(?:{DNS_SUBDOMAIN}/)?v[0-9][a-z0-9]{{0,61}}"
+ApiVersion = Annotated[
+    str,
+    _unless(
+        lambda text: len(text) <= 253 and re.fullmatch(_API_VERSION, text) is not None,
+        "must be an API group and version, such as apps/v1; correct it",
+        _API_VERSION,
+        253,
+    ),
+]
+_HOST: Final = r"(?:[A-Za-z0-9](?:[-A-Za-z0-9.]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])"
+_URL: Final = rf"https?://{_HOST}(?::[1-9][0-9]{{0,4}})?(?:[/?][!-\x22$-~]*)?"
+HttpUrl = Annotated[
+    str,
+    _unless(
+        lambda text: len(text) <= 2000 and re.fullmatch(_URL, text) is not None,
+        "must be an http or https URL of a host, without a user, a password or a fragment; correct it",
+        _URL,
+        2000,
+    ),
+]
 BranchName = Annotated[
     str, _unless(is_branch, "must be a name that git takes for a branch, such as gitfleet/rendered; rename it", BRANCH)
 ]

@@ -4,17 +4,19 @@ ApplicationDeployment). Source: seed 004; docs/workload-rollouts.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Final, TypeAlias
 
 from annotated_types import Len
 
-from gitfleet.api.annotations import OneOf, Only
+from gitfleet.api.annotations import Break, OneOf, Only, below
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
-from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.objects import JsonObject, ObjectKey, Origin
+from gitfleet.api.placements import PlacementKey
 from gitfleet.api.rollout_plans import RolloutPlan
-from gitfleet.api.values import Key, KindName, NonEmpty, ObjectName, SnapshotIndex
+from gitfleet.api.values import ApiVersion, Key, KindName, NamespaceName, ObjectName, SnapshotIndex
 
 TRAIT_GROUP: Final = "standard.oam.dev"
 APP_GROUP: Final = "core.oam.dev"
@@ -22,6 +24,9 @@ ROLLOUTS: Final = "rollouts"
 """The folder of the kinds."""
 ROLLOUT_KINDS: Final = ("RolloutTrait", "Rollout", "AppRollout", "ApplicationDeployment")
 """Their names."""
+_PLAN: Final = ("spec", "rolloutPlan")
+_HOLDS_BOTH: Final = frozenset({"CloneSet", "DaemonSet", "StatefulSet"})
+"""Kinds of which one object has pods of both revisions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,10 +39,15 @@ class WorkloadReference:
     name: its name
     """
 
-    api_version: NonEmpty
+    api_version: ApiVersion
     kind: KindName
-    namespace: str = ""
+    namespace: NamespaceName = ""
     name: ObjectName
+
+    def key(self, namespace: str) -> ObjectKey:
+        """What it names, from a rollout in `namespace`."""
+        group, _, version = self.api_version.rpartition("/")
+        return ObjectKey(group, version, self.kind, self.namespace or namespace, self.name)
 
 
 @document("spec", identify=lambda value: (f"{TRAIT_GROUP}/v1alpha1", value.kind))
@@ -62,6 +72,35 @@ class RolloutTrait:
     order: Annotated[str, OneOf("parallel", "sequential")] = "parallel"
     body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
     origin: Annotated[Origin | None, Only.MEMORY] = None
+
+    @property
+    def target(self) -> ObjectKey:
+        """The workload with the newer content."""
+        return self.target_ref.key(self.key.namespace)
+
+    @property
+    def sources(self) -> tuple[ObjectKey, ...]:
+        """The workloads with the older content."""
+        return tuple(reference.key(self.key.namespace) for reference in self.source_ref)
+
+    def breaks(self) -> Iterator[Break]:
+        """Sources are other workloads of the target's kind, each once; from them to the target the batches add up."""
+        taken = {self.target.identity: "is the target; name the workload with the older content, or leave it out"}
+        for index, source in enumerate(self.sources):
+            here = ("spec", "sourceRef", index)
+            if source.group_kind != self.target.group_kind:
+                yield (*here, "kind"), f"must be {self.target.group_kind}, the kind of the target; correct it"
+            if source.identity in taken:
+                yield here, taken[source.identity]
+            taken.setdefault(source.identity, "stands twice; remove one")
+        if self.source_ref:
+            yield from below(_PLAN, list(self.rollout_plan.size_breaks()))
+
+    def warnings(self) -> Iterator[Break]:
+        """Sources of a kind that needs none."""
+        if self.source_ref and self.target_ref.kind in _HOLDS_BOTH:
+            sentence = f"is not used, since one {self.target_ref.kind} has the pods of both revisions; remove it"
+            yield ("spec", "sourceRef"), sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +143,24 @@ class AppRollout:
     order: Annotated[str, OneOf("parallel", "sequential")] = "parallel"
     body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
     origin: Annotated[Origin | None, Only.MEMORY] = None
+
+    @property
+    def placement(self) -> PlacementKey:
+        """The placement whose snapshots are the revisions."""
+        namespace = self.key.namespace if self.placement_ref.kind == "ResourcePlacement" else ""
+        return PlacementKey(namespace, self.placement_ref.name)
+
+    def breaks(self) -> Iterator[Break]:
+        """The revisions are two; from one to the other the batches add up."""
+        if self.target_revision is None:
+            yield ("spec", "targetRevision"), "must not be empty; write the index of a snapshot, such as 3"
+        elif self.source_revision is not None and int(self.target_revision) == int(self.source_revision):
+            yield (
+                ("spec", "sourceRevision"),
+                "is targetRevision; name the snapshot with the older content, or leave it out",
+            )
+        if self.source_revision is not None:
+            yield from below(_PLAN, list(self.rollout_plan.size_breaks()))
 
 
 WorkloadRollout: TypeAlias = RolloutTrait | AppRollout

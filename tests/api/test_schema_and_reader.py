@@ -27,7 +27,9 @@ TEXTS: Final = (
     "/metadata/labels/a", "/spec/x/1234567", "/spec//x", "never", "true", "ns/name", "*", "é",
     "resources.kubernetes-fleet.io/total-cpu", "resources.kubernetes-fleet.io/cpu", "0" * 64,
     "0 18 * * 5", "0 18 * *", "60 18 * * 5", "Europe/Berlin", "Europe/Berln", "747h", "1.36",
-    "ssh-ed25519 AAAAC3Nza name", "ssh-ed25519",
+    "ssh-ed25519 AAAAC3Nza name", "ssh-ed25519", "apps/v1", "v", "-1.5", "{{ x }}", "{{",
+    "https://a.example/x", "http://[::1]:80?y=1", "https://u:p@a.example", "https://a.example/#x", "ftp://a.example",
+    "https://a.example:0", "https://",
 )  # fmt: skip
 OTHERS: Final[tuple[Any, ...]] = (
     0, 1, 7, 200, -1, -101, 1001, 1.5, True, False, [], ["x"], ["x", "y"], [{}], [1], {}, {"x": "y"}, {"x": 1},
@@ -53,6 +55,12 @@ BEYOND: Final = (
     "is so long that the window", "that cron does not know",
     "names a day that never comes", "is no time zone of the IANA database",
     "has more than 300 digits", "is no CEL expression for a ",
+    # Plans of workload rollouts: what batches add up to, and what does not go with what.
+    "must be at most 10m", "have more than ", "pods, and targetSize is ", "needs `metricsRange`",
+    "needs `min` or `max`",
+    "must not be above `max`", "needs `replicas` or `podList`", "must be pre-batch-rollout or post-batch-rollout",
+    "must be more than 0 with rolloutStrategy", "the last batch as counted from 0", "the kind of the target",
+    "is the target; ", "is targetRevision; ", "write the index of a snapshot", "has {{ without the name",
 )  # fmt: skip
 """By which words the reader refuses what the schema cannot say or leaves to `gitfleet validate`."""
 PARTLY: Final = (
@@ -85,7 +93,8 @@ def example(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
     if schema.get("type") == "array":
         return [example(schema.get("items", {}), root)]
     if schema.get("type") == "object":
-        fields = {name: example(part, root) for name, part in schema.get("properties", {}).items()}
+        properties = {name: part for name, part in schema.get("properties", {}).items() if "deprecated" not in part}
+        fields = {name: example(part, root) for name, part in properties.items()}
         more = schema.get("additionalProperties")
         return {**fields, "x": example(more, root)} if isinstance(more, Mapping) else fields
     sound = Strict({**schema, "$defs": root["$defs"]})

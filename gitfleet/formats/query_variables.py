@@ -1,0 +1,31 @@
+"""The variables of a metric template's query.
+
+A variable stands in double braces, with or without spaces: `{{ namespace }}` as Flagger has it, `{{.namespace}}` as Go
+has it, `{{ args.limit }}` as Argo Rollouts has it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,62}")
+"""The name of one."""
+IN_BRACES: Final = re.compile(rf"\{{\{{\s*(?:\.|args\.)?({VARIABLE.pattern})\s*\}}\}}", re.ASCII)
+"""One as it stands in a query; its group is the name."""
+
+
+def query_fault(query: str) -> str | None:
+    """What is wrong with the braces of a query, in a sentence; None for nothing."""
+    at = query.find("{{")
+    while at >= 0:
+        found = IN_BRACES.match(query, at)
+        if found is None:
+            return "has {{ without the name of a variable and }}; correct it"
+        at = query.find("{{", found.end())
+    return None
+
+
+def variables_of(query: str) -> tuple[str, ...]:
+    """The names of its variables, each once, in their order."""
+    return tuple(dict.fromkeys(IN_BRACES.findall(query)))
