@@ -36,6 +36,9 @@ _FOLDERS: Final[Mapping[str, str]] = {
     "Quarantine": "quarantines",
     "Pin": "pins",
     "ClusterResourcePlacementDisruptionBudget": "budgets",
+    "RolloutTrait": "rollouts",
+    "AppRollout": "rollouts",
+    "MetricTemplate": "rollouts",
 }
 
 

@@ -108,11 +108,8 @@ def _move(work: _Pass, event: RolloutEvent) -> None:
         case _E.FINISHED:
             status = replace(status, last_template=status.new_template)
         case _E.REMOVED:
-            status = replace(
-                status,
-                revert=case.record.rollout_plan.revert_on_delete and status.mode is not None,
-                let_go=case.wanted_digest,
-            )
+            asked = case.record.rollout_plan.revert_on_delete and status.mode is not None
+            status = replace(status, revert=_reverts(work, asked=asked), let_go=case.wanted_digest)
         case _:
             pass
     reason = _REASONS.get(event, WorkloadReason.DONE if status.is_over else WorkloadReason.WAITING)
@@ -232,13 +229,24 @@ def _asked(work: _Pass, type_: WebhookType) -> bool:
     work.case = replace(case, status=replace(case.status, webhooks=asked.statuses))
     if asked.rejected:
         work.why = asked.rejected
-        work.case = replace(work.case, status=replace(work.case.status, revert=asked.reverts))
+        status = replace(work.case.status, revert=_reverts(work, asked=asked.reverts))
+        work.case = replace(work.case, status=status)
         return False
     work.calls.update((f"{one.id}/{one.attempt}", one) for one in asked.calls)
     work.wakes += [asked.wake_at] if asked.wake_at is not None else []
     if asked.waits:
         work.wait(asked.waits)
     return asked.passed
+
+
+def _reverts(work: _Pass, *, asked: bool) -> bool:
+    """Whether the pods go back to what they were, where that is asked; why not is said where it cannot be."""
+    if not asked:
+        return False
+    case = work.case
+    why = case.found.handler.irreversible(case.seen, goal_of(case.record.rollout_plan, case.status, case.now))
+    work.why += f"; nothing goes back, since {why}" if why else ""
+    return not why
 
 
 def _rejected(work: _Pass) -> RolloutEvent | None:
