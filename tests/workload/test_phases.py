@@ -1,0 +1,131 @@
+"""The state machine of a workload rollout: every pair of a phase and an event, and the diagram in the documentation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from gitfleet.api.workload_records import BatchState, ClusterRolloutStatus, RollingState
+from gitfleet.errors import GiveUp
+from gitfleet.workload.phases import MOVES, Phase, RolloutEvent, after, phase_of
+
+PAGE = Path(__file__).parents[2] / "docs" / "workload-rollouts.md"
+_ENDS = {
+    Phase.SUCCEEDED: {RolloutEvent.TARGET_CHANGED: Phase.VERIFYING_SPEC},
+    Phase.FAILED: {RolloutEvent.TARGET_CHANGED: Phase.VERIFYING_SPEC, RolloutEvent.REMOVED: Phase.ABANDONING},
+    Phase.ABANDONED: {RolloutEvent.TARGET_CHANGED: Phase.VERIFYING_SPEC},
+}
+"""How a terminal phase is left: by a changed target, and a failed one also when its file goes (`revertOnDelete`)."""
+_ONE_WAY = {
+    Phase.BATCH_VERIFY_FAILED: {RolloutEvent.RELEASED: Phase.FAILED},
+    Phase.FAILING: {RolloutEvent.RELEASED: Phase.FAILED},
+    Phase.ABANDONING: {RolloutEvent.RELEASED: Phase.ABANDONED},
+}
+"""What has begun to let go lets go, whatever changes meanwhile."""
+_BATCH = [
+    Phase.BATCH_INITIALIZING,
+    Phase.BATCH_IN_ROLLING,
+    Phase.BATCH_VERIFYING,
+    Phase.BATCH_FINALIZING,
+    Phase.BATCH_READY,
+]
+
+
+def reached_from(first: Phase, moves: Mapping[tuple[Phase, RolloutEvent], Phase]) -> set[Phase]:
+    """The phases that can come after one, and itself."""
+    reached, new = {first}, [first]
+    while new:
+        phase = new.pop()
+        found = {to for (start, _), to in moves.items() if start is phase} - reached
+        reached |= found
+        new += found
+    return reached
+
+
+def name_of(phase: Phase) -> str:
+    """A phase in the diagram: the sub-state where it has one, else the state."""
+    rolling, batch = phase.value
+    return str(batch or rolling)
+
+
+def drawn() -> str:
+    """The table as a Mermaid state diagram."""
+    lines = [f"  {name_of(phase)} --> {name_of(reached)}: {event}" for (phase, event), reached in MOVES.items()]
+    return "\n".join(["stateDiagram-v2", f"  [*] --> {name_of(Phase.VERIFYING_SPEC)}", *lines, ""])
+
+
+@pytest.mark.parametrize(("phase", "event"), [*product(Phase, RolloutEvent)], ids=lambda one: one.name)
+def test_a_pair_has_the_phase_of_the_table_or_is_an_error_that_names_both(phase: Phase, event: RolloutEvent) -> None:
+    if (phase, event) in MOVES:
+        assert after(phase, event) is MOVES[phase, event]
+        return
+    with pytest.raises(GiveUp, match=rf"\b{phase.name}\b.*\b{event.name}\b"):
+        after(phase, event)
+
+
+def test_every_phase_is_reached_and_every_event_moves_something() -> None:
+    assert reached_from(Phase.VERIFYING_SPEC, MOVES) == set(Phase)
+    assert {event for _, event in MOVES} == set(RolloutEvent)
+
+
+@pytest.mark.parametrize("phase", Phase, ids=lambda one: one.name)
+def test_from_every_phase_an_end_can_be_reached(phase: Phase) -> None:
+    assert reached_from(phase, MOVES) & _ENDS.keys()
+
+
+@pytest.mark.parametrize(("phase", "moves"), [*_ENDS.items(), *_ONE_WAY.items()])
+def test_what_has_ended_or_lets_go_is_left_only_so(phase: Phase, moves: dict[RolloutEvent, Phase]) -> None:
+    assert {event: to for (start, event), to in MOVES.items() if start is phase} == moves
+
+
+def test_the_terminal_phases_are_those_of_the_status() -> None:
+    over = {phase for phase in Phase if status(phase).is_over}
+    running = {phase for phase in Phase if status(phase).is_running}
+    assert over == set(_ENDS)
+    assert running == set(Phase) - over - {Phase.VERIFYING_SPEC}
+
+
+def test_a_changed_target_or_a_removed_file_abandons_whatever_runs() -> None:
+    for phase in (Phase.INITIALIZING, *_BATCH, Phase.FINALISING):
+        for event in (RolloutEvent.TARGET_CHANGED, RolloutEvent.REMOVED):
+            assert after(phase, event) is Phase.ABANDONING
+
+
+def test_no_batch_is_left_before_its_pods_were_verified() -> None:
+    """Between the first pod that rolls and the next batch there is no way around `batchVerifying`."""
+    anew = (RolloutEvent.TARGET_CHANGED, RolloutEvent.REMOVED)
+    without = {
+        (start, event): to
+        for (start, event), to in MOVES.items()
+        if event not in anew and Phase.BATCH_VERIFYING not in (start, to)
+    }
+    seen = reached_from(Phase.BATCH_IN_ROLLING, without)
+    assert not seen & {Phase.BATCH_READY, Phase.BATCH_INITIALIZING, Phase.FINALISING, Phase.SUCCEEDED}
+
+
+@pytest.mark.parametrize(("rolling", "batch"), [*product(RollingState, [None, *BatchState])])
+def test_a_pair_of_states_is_a_phase_or_an_error_that_names_both(
+    rolling: RollingState, batch: BatchState | None
+) -> None:
+    known = {phase.value for phase in Phase}
+    if (rolling, batch) in known:
+        assert phase_of(rolling, batch).value == (rolling, batch)
+        return
+    with pytest.raises(GiveUp, match=rf"{rolling}.*{batch}"):
+        phase_of(rolling, batch)
+
+
+def test_the_page_draws_the_table() -> None:
+    found = re.search(r"```mermaid\n(stateDiagram-v2\n.*?)```", PAGE.read_text(), re.DOTALL)
+    assert found is not None
+    assert found[1] == drawn()
+
+
+def status(phase: Phase) -> ClusterRolloutStatus:
+    """The status of a cluster in a phase."""
+    rolling, batch = phase.value
+    return ClusterRolloutStatus(cluster="eu-1", rolling_state=rolling, batch_rolling_state=batch)
