@@ -4,9 +4,10 @@ State Transition; KubeVela's RolloutStatus for the names of the fields).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from gitfleet.api.annotations import At
 from gitfleet.api.conditions import Conditions
@@ -83,6 +84,26 @@ class WorkloadReason(StrEnum):
     UNUSABLE_SPEC = "UnusableSpec"
     TARGET_CHANGED = "TargetChanged"
     REMOVED = "RolloutRemoved"
+
+
+_R, _B, _C = RollingState, BatchState, WorkloadConditionType
+TELLING: Final[Mapping[RollingState | BatchState, WorkloadConditionType]] = {
+    _R.VERIFYING_SPEC: _C.SPEC_VERIFYING,
+    _R.INITIALIZING: _C.INITIALIZING,
+    _B.INITIALIZING: _C.BATCH_INITIALIZING,
+    _B.IN_ROLLING: _C.IN_PROGRESS,
+    _B.VERIFYING: _C.BATCH_VERIFYING,
+    _B.FINALIZING: _C.BATCH_FINALIZING,
+    _B.READY: _C.BATCH_READY,
+    _R.FINALISING: _C.FINALIZING,
+    _B.VERIFY_FAILED: _C.FAILING,
+    _R.FAILING: _C.FAILING,
+    _R.ABANDONING: _C.ABANDONING,
+    _R.SUCCEEDED: _C.SUCCEEDED,
+    _R.FAILED: _C.FAILED,
+    _R.ABANDONED: _C.ABANDONED,
+}
+"""The condition that tells of each state, or of each state of a batch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +208,11 @@ class ClusterRolloutStatus:
     def is_running(self) -> bool:
         """Whether it has claimed its workload and not let go of it."""
         return self.rolling_state in _RUNNING
+
+    @property
+    def telling(self) -> WorkloadConditionType:
+        """The condition that says what its state waits for, or why it ended."""
+        return TELLING[self.batch_rolling_state or self.rolling_state]
 
 
 _TERMINAL = frozenset({RollingState.SUCCEEDED, RollingState.FAILED, RollingState.ABANDONED})

@@ -81,6 +81,7 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[
     from gitfleet import views
     from gitfleet.api.quarantines import Quarantine
     from gitfleet.api.runs import ApprovalRequest, RunRecord
+    from gitfleet.api.workload_records import RolloutRecord
     from gitfleet.wiring_state import NoState, open_state
 
     try:
@@ -110,6 +111,7 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[
     held = views.held_clusters(clusters.values())
     rows = views.explanation(record, clusters, opened.profile(), views.recorded_plan(record, beside), now, held)
     rows = views.with_evictions(rows, record.placement.key, reader.evictions(), reader.faults())
+    rows = views.with_rollouts(rows, record, reader.each(RolloutRecord))
     return views.standing_lines(record, beside), rows
 
 

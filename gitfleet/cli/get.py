@@ -63,17 +63,22 @@ def get(kind: str, name: str | None, at: str | None, settings: Settings, output:
 @options.settings(options.in_repo, options.branch, options.cache_dir)
 def describe(kind: str, name: str, at: str | None, settings: Settings) -> None:
     """Show one object of the state branch with its conditions; a placement with each cluster's status. A run, and a
-    placement with runs, end with what they wait for."""
+    placement with runs, end with what they wait for, a workload rollout with how far it is on each cluster."""
     from gitfleet.api.kinds import list_named
-    from gitfleet.views import describe_lines, run_waits
+    from gitfleet.views import describe_lines, rollout_lines, run_waits
 
     found, opened = _objects(settings, kind, name, at)
     for line in describe_lines(found[0]):
         key = _KEY.match(line)
         show_wrapped(line, " " * key.end() if key is not None else "")
-    waits = run_waits(list_named(kind), opened.reader, name, opened.now) if opened is not None else ()
-    for line in ("Waits For:", *(f"  {wait}" for wait in waits)) if waits else ():
-        show_wrapped(line, "    ")
+    if opened is None:
+        return
+    listed_as = list_named(kind)
+    waits = run_waits(listed_as, opened.reader, name, opened.now)
+    progress = rollout_lines(listed_as, opened.reader, found[0])
+    for title, lines in (("Waits For:", waits), ("Progress:", progress)):
+        for line in (title, *(f"  {line}" for line in lines)) if lines else ():
+            show_wrapped(line, "    ")
 
 
 def _objects(

@@ -24,6 +24,7 @@ from gitfleet.views import (
     how_to_approve,
     moves_sentence,
     reason_sentence,
+    rollout_sentences,
     run_sentences,
     table_lines,
 )
@@ -67,9 +68,9 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"- {code_span(unreachable['clusterName'])} does not answer: {code_span(unreachable['message'], 300)}"
     for placement in document["placements"]:
         yield from _placement_lines(placement)
-    for run in document["runs"]:
-        first, *stages = run_sentences(run)
-        yield from ("", f"- {code_span(first, 300)}", *(f"  - {code_span(line.strip(), 1000)}" for line in stages))
+    for said in (*map(run_sentences, document["runs"]), *map(rollout_sentences, document["rollouts"])):
+        first, *more = said
+        yield from ("", f"- {code_span(first, 300)}", *(f"  - {code_span(line.strip(), 1000)}" for line in more))
     yield from _diff_lines(document)
 
 

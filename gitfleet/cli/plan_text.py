@@ -22,6 +22,7 @@ from gitfleet.views import (
     how_to_approve,
     moves_sentence,
     reason_sentence,
+    rollout_sentences,
     run_sentences,
 )
 
@@ -52,6 +53,8 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
         yield from _placement_lines(placement)
     for run in document["runs"]:
         yield from run_sentences(run)
+    for rollout in document["rollouts"]:
+        yield from rollout_sentences(rollout)
     yield from closing_lines(document)
 
 

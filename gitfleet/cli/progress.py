@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gitfleet.api.conditions import ConditionType, Reason
+from gitfleet.api.workload_records import BatchState
 from gitfleet.cli.folding import folded
 from gitfleet.cli.output import print_json, print_json_line, printable, show
 from gitfleet.formats.sentences import counted
@@ -17,6 +18,8 @@ from gitfleet.status import sentence
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
+_BATCH_STEPS = (BatchState.IN_ROLLING, BatchState.VERIFYING, BatchState.FINALIZING)
+"""What lies between the beginning of a batch and its end."""
 _NOT_SHOWN = (Reason.RESOURCE_NOT_AVAILABLE_YET,)
 
 
@@ -183,6 +186,8 @@ def line_of(event: Event, *, virtual: bool = False) -> str:
             branch = str(fields.get("branch", ""))
             return "" if branch.startswith("gitfleet/") else f"commit on {branch}: {fields.get('subject', '')}"
         case EventType.PLACEMENT if not _is_shown(event):
+            return ""
+        case EventType.WORKLOAD_ROLLOUT if fields.get("batchState") in _BATCH_STEPS and "waits" not in fields:
             return ""
         case EventType.CRASH:
             return "gitfleet crashes and restarts; only git remains"

@@ -30,7 +30,7 @@ from gitfleet.model.state import FleetState
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.metrics import Metrics
 from gitfleet.ports.notifiers import Notifier
-from gitfleet.views import Occasion
+from gitfleet.views import Occasion, placements_of_rollout
 
 log = logging.getLogger(__name__)
 FAILING_AFTER: Final = 3
@@ -159,12 +159,16 @@ class Notifications:
 def _is_meant(one: Notification, found: Occurrence, state: FleetState) -> bool:
     cluster = state.clusters.get(found.cluster) if found.cluster is not None else None
     labels = cluster.scheduling_labels if cluster is not None else None
-    return one.scope.includes(_placements_of(found, state), labels)
+    placements = _placements_of(found, state) if one.scope.placements else frozenset[str]()
+    return one.scope.includes(placements, labels)
 
 
 def _placements_of(found: Occurrence, state: FleetState) -> frozenset[str]:
-    """The placements that something is about: its own, those of its run and of its hold."""
+    """The placements that something is about: its own, those of its run, of its workload rollout and of its hold."""
     named = {found.placement} if found.placement is not None else set()
+    for rollout in state.rollouts.values():
+        if found.rollout == str(rollout.key):
+            named |= {str(key) for key in placements_of_rollout(rollout, state.placements.values())}
     named |= {str(run.placement) for run in state.runs.values() if found.run == str(run.key)}
     hold = state.holds.get(found.name) if found.name is not None else None
     named |= {str(one.placement) for one in hold.removals if one.placement is not None} if hold is not None else set()

@@ -49,6 +49,7 @@ from gitfleet.views import (
     snapshots_document,
     standing_lines,
     with_evictions,
+    with_rollouts,
 )
 
 NOTHING = WhatIf()
@@ -177,6 +178,7 @@ class Workspace:
         plan = decision.plans.get(key) or recorded_plan(record, beside)
         rows = explanation(record, after.clusters, profile, plan, now, held)
         rows = with_evictions(rows, key, after.evictions.values(), after.faults)
+        rows = with_rollouts(rows, record, after.rollouts.values())
         return standing_lines(record, beside), rows
 
     def diff(self, name: str, cluster: str | None, revision: str | None) -> dict[str, Any]:

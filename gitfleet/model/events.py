@@ -39,6 +39,7 @@ class EventType(StrEnum):
     REJECTED = "rejected"
     AVAILABLE = "available"
     APPLIED = "applied"
+    WORKLOAD_ROLLOUT = "workloadRollout"
     CRASH = "crash"
     END = "end"
 

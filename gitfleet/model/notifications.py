@@ -11,8 +11,8 @@ from gitfleet.api.objects import JsonObject
 
 
 class Occurrence(NamedTuple):
-    """One thing that people want to be told of, in a sentence; `name` is that of the hold, request, run or eviction,
-    `run` that of the run that it is about."""
+    """One thing that people want to be told of, in a sentence; `name` is that of the hold, request, run, eviction or
+    workload rollout, `run` that of the run that it is about, `rollout` that of the workload rollout."""
 
     event: NotificationEvent
     sentence: str
@@ -20,6 +20,7 @@ class Occurrence(NamedTuple):
     cluster: str | None = None
     name: str | None = None
     run: str | None = None
+    rollout: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

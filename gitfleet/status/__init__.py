@@ -12,6 +12,7 @@
     cluster_progress, observed_snapshot, unmet_count, has_overrides      what a placement's conditions are made of
     notices_of, released_*, lost_snapshot, standing_notices, waiting_eviction    what the state branch lost
     ClusterState, cluster_state, joined_condition, health_condition     what is said of a cluster
+    awaits_a_person, telling_condition                      what a workload rollout waits for
     SCHEDULED, steps_of(type), one_line(text, limit)                    the words in which it is said
 
 Source: contracts.md §5; kubefleet.md §9; decision D23.
@@ -42,6 +43,7 @@ from gitfleet.status.notices import (
 from gitfleet.status.occurrences import occurrence_of
 from gitfleet.status.past_times import TimesMemo, with_past_times
 from gitfleet.status.records import scheduled_condition, with_condition, with_conditions, with_schedule
+from gitfleet.status.rollout_events import awaits_a_person, telling_condition
 from gitfleet.status.vocabulary import SCHEDULED, steps_of
 
 __all__ = [
@@ -49,6 +51,7 @@ __all__ = [
     "ClusterProgress",
     "ClusterState",
     "TimesMemo",
+    "awaits_a_person",
     "cluster_progress",
     "cluster_state",
     "commit_message",
@@ -71,6 +74,7 @@ __all__ = [
     "sentence",
     "standing_notices",
     "steps_of",
+    "telling_condition",
     "unmet_count",
     "waiting_eviction",
     "with_condition",

@@ -11,6 +11,7 @@ from gitfleet.api.objects import JsonValue
 from gitfleet.formats.sentences import and_more, named_briefly
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
+from gitfleet.status.rollout_events import rollout_sentence
 
 MOST_LINES: Final = 50
 MOST_CHARACTERS: Final = 120
@@ -27,6 +28,7 @@ _ORDER: Final = (
     EventType.EVICTION_REFUSED,
     EventType.RUN,
     EventType.STAGE,
+    EventType.WORKLOAD_ROLLOUT,
     EventType.REMOVED,
     EventType.RELEASED,
     EventType.UNSCHEDULED,
@@ -125,6 +127,8 @@ def sentence(event: Event) -> str:
             return f"commit {str(fields['commit'])[:12]} read"
         case EventType.PLACEMENT:
             return f"{place}{_of_placement(fields)}"
+        case EventType.WORKLOAD_ROLLOUT:
+            return rollout_sentence(event)
         case _ if "run" in fields:
             return f"run {fields['run']}: {_of_run(event)}"
         case _:

@@ -28,6 +28,7 @@ from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.model.renames import under_name
 from gitfleet.model.state import FleetState, PlacementRecord, changed
 from gitfleet.status.cluster_states import cluster_state
+from gitfleet.status.rollout_events import rollout_events
 from gitfleet.status.run_events import request_events, run_events
 
 P = ParamSpec("P")
@@ -64,6 +65,8 @@ def emit_events(
         emit(Subject.of_run(run), run_events, was, now)
     for request, asked, answered in changed(before.approvals, after.approvals):
         emit(Subject("ApprovalRequest", str(request)), request_events, asked, answered)
+    for rollout, ago, then in changed(before.rollouts, after.rollouts):
+        emit(Subject("WorkloadRollout", str(rollout)), rollout_events, ago, then)
     for key, old, new in changed(before.placements, after.placements):
         if (former := names.get(key)) is not None:
             old = noted.contain(Subject.of_placement(key), old, under_name, before.placements[former], key)

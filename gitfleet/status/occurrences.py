@@ -8,12 +8,13 @@ from gitfleet.api.conditions import ConditionType, Status
 from gitfleet.api.faults import Severity
 from gitfleet.api.notifications import NotificationEvent
 from gitfleet.api.runs import RunReason
+from gitfleet.api.workload_records import RollingState
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.notifications import Occurrence
 from gitfleet.status.cluster_states import ClusterState
 from gitfleet.status.commit_messages import sentence
 
-_NAMING: Final = ("hold", "approval", "run", "eviction")
+_NAMING: Final = ("hold", "approval", "run", "eviction", "rollout")
 _ALWAYS: Final = {
     EventType.APPROVAL_REQUESTED: NotificationEvent.APPROVAL_REQUESTED,
     EventType.APPROVED: NotificationEvent.ANSWERED,
@@ -27,6 +28,10 @@ _OF_CLUSTERS: Final = {
     ClusterState.UNHEALTHY: NotificationEvent.CLUSTER_UNHEALTHY,
     ClusterState.NOT_JOINED: NotificationEvent.CLUSTER_UNHEALTHY,
     ClusterState.HEALTHY: NotificationEvent.CLUSTER_HEALTHY,
+}
+_OF_ROLLOUTS: Final = {
+    RollingState.FAILED: NotificationEvent.WORKLOAD_ROLLOUT_FAILED,
+    RollingState.SUCCEEDED: NotificationEvent.WORKLOAD_ROLLOUT_SUCCEEDED,
 }
 _OF_RUNS: Final = {
     RunReason.RUN_NOT_INITIALIZED: NotificationEvent.RUN_FAILED,
@@ -43,8 +48,8 @@ def occurrence_of(event: Event) -> Occurrence | None:
     if kind is None:
         return None
     name = next((str(event.fields[field]) for field in _NAMING if field in event.fields), None)
-    run = event.fields.get("run")
-    return Occurrence(kind, _said(kind, event), event.placement, event.cluster, name, run)
+    run, rollout = event.fields.get("run"), event.fields.get("rollout")
+    return Occurrence(kind, _said(kind, event), event.placement, event.cluster, name, run, rollout)
 
 
 def _said(kind: NotificationEvent, event: Event) -> str:
@@ -67,6 +72,9 @@ def _kind_of(event: Event) -> NotificationEvent | None:
             return _OF_CLUSTERS.get(ClusterState(fields["state"])) if fields["state"] in list(ClusterState) else None
         case EventType.RUN:
             return _OF_RUNS.get(RunReason(fields["reason"])) if fields["reason"] in list(RunReason) else None
+        case EventType.WORKLOAD_ROLLOUT:
+            waits = NotificationEvent.WORKLOAD_ROLLOUT_WAITING if "waits" in fields else None
+            return waits or _OF_ROLLOUTS.get(RollingState(fields["state"]))
         case EventType.PLACEMENT:
             whole = (fields.get("condition"), fields.get("status")) == (ConditionType.AVAILABLE, Status.TRUE)
             return NotificationEvent.ROLLOUT_COMPLETE if whole else None

@@ -15,6 +15,7 @@ fleet_gauges(state)                             what `/metrics` shows of a state
 notification_message(Occasion, occurrences)     what is sent to the destinations of notifications
 explanation(...), no_placement, recorded_plan(record, Recorded)   what `explain` prints
 last_run_failures(runs, records)                why the last runs of placements failed
+rollout_lines(kind, state, name)                what `describe` says of how far a workload rollout is
 """
 
 from gitfleet.views.description import describe_lines
@@ -59,9 +60,11 @@ from gitfleet.views.plan_runs import run_sentences
 from gitfleet.views.readme import readme_text
 from gitfleet.views.requests import approval_requests
 from gitfleet.views.rollbacks import rollback_of
+from gitfleet.views.rollout_documents import placements_of_rollout, rollout_sentences, with_rollouts
 from gitfleet.views.runs import last_run_failures, pending_request, run_waits
 from gitfleet.views.shown import shown_object
 from gitfleet.views.tables import Table, age
+from gitfleet.views.workload_rollouts import rollout_lines
 
 __all__ = [
     "ClusterSides",
@@ -108,6 +111,7 @@ __all__ = [
     "object_lines",
     "objects_of",
     "pending_request",
+    "placements_of_rollout",
     "plan_document",
     "pull_calls",
     "questions_of",
@@ -115,6 +119,8 @@ __all__ = [
     "reason_sentence",
     "recorded_plan",
     "rollback_of",
+    "rollout_lines",
+    "rollout_sentences",
     "run_sentences",
     "run_waits",
     "shortened",
@@ -125,4 +131,5 @@ __all__ = [
     "table_lines",
     "table_of",
     "with_evictions",
+    "with_rollouts",
 ]

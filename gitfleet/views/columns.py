@@ -158,6 +158,17 @@ RUNS: Final[tuple[Column, ...]] = (
     ("AGE", False, lambda view, now: age(view.run.created, now)),
     ("MESSAGE", True, lambda view, now: view.short(now)),
 )
+ROLLOUTS: Final[tuple[Column, ...]] = (
+    ("TARGET", True, lambda view, _: view.target),
+    ("STRATEGY", True, lambda view, _: view.record.rollout_plan.rollout_strategy.value),
+    ("CLUSTERS", False, lambda view, _: view.done),
+    ("STATE", False, lambda view, _: view.state),
+    ("SUB-STATE", True, lambda view, _: view.sub_state),
+    ("BATCH", False, lambda view, _: view.batch),
+    ("READY", False, lambda view, _: view.ready),
+    ("AGE", False, lambda view, now: age(view.since, now)),
+    ("MESSAGE", True, lambda view, _: view.message),
+)
 APPROVALS: Final[tuple[Column, ...]] = (
     ("UPDATE-RUN", False, lambda view, _: view.request.parent_run),
     ("STAGE", False, lambda view, _: view.request.target_stage),

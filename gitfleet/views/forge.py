@@ -14,6 +14,7 @@ from gitfleet.api.conditions import Condition, ConditionType, Status, type_of
 from gitfleet.api.runs import RunRecord
 from gitfleet.api.staged import DIGEST
 from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_records import RollingState
 from gitfleet.model.approvals import ApprovalRequest
 from gitfleet.model.forges import (
     ClosePull,
@@ -31,6 +32,7 @@ from gitfleet.rollout import staged
 from gitfleet.status import one_line
 from gitfleet.views.holds import held_condition
 from gitfleet.views.markdown import fenced
+from gitfleet.views.workload_rollouts import RolloutView
 
 _TITLE_CHARACTERS: Final = 200
 _BODY_CHARACTERS: Final = 60_000
@@ -55,6 +57,7 @@ def forge_view(
     statuses = [_of_placement(record) for record in state.placements.values()]
     for run in state.runs.values():
         statuses += _of_run(run)
+    statuses += [_of_rollout(RolloutView(record=record)) for record in state.rollouts.values()]
     return ForgeView(
         target=target,
         prefix=prefix,
@@ -143,6 +146,18 @@ def _of_run(run: RunRecord) -> Iterator[CommitStatus]:
         shown = _of_stage(run, staged.stage_phase(stage))
         name = stage.name.rpartition("/")[2]
         yield replace(shown, context=f"{shown.context}/{name}", over=run.finished)
+
+
+def _of_rollout(view: RolloutView) -> CommitStatus:
+    """One status for all clusters."""
+    states = {one.status.rolling_state for one in view.clusters}
+    over = all(one.is_done or one.status.is_over for one in view.clusters)
+    if states & {RollingState.FAILING, RollingState.FAILED}:
+        state = StatusState.FAILURE
+    else:
+        state = StatusState.SUCCESS if all(one.is_done for one in view.clusters) else StatusState.PENDING
+    shown = _status(view.record.key, state, view.state)
+    return replace(shown, context=f"gitfleet/rollout/{shown.context.removeprefix('gitfleet/')}", over=over)
 
 
 def _of_stage(run: RunRecord, phase: staged.StagePhase) -> CommitStatus:

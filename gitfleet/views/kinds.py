@@ -21,6 +21,7 @@ from gitfleet.views.freezes import freeze_views
 from gitfleet.views.models import BindingView, ClusterView, OwnView, PlacementView, View
 from gitfleet.views.runs import request_views, run_views
 from gitfleet.views.tables import Table
+from gitfleet.views.workload_rollouts import rollout_views
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,5 +106,6 @@ _KINDS: Final[dict[str, _Kind]] = {
     ),
     "runs": _by_view(run_views, columns.RUNS),
     "approvals": _by_view(request_views, columns.APPROVALS),
+    "rollouts": _by_view(rollout_views, columns.ROLLOUTS),
     "overrides": _by_view(models.override_views, columns.OVERRIDES),
 }

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from gitfleet.api.conditions import Condition, Status, find_condition, type_of
 from gitfleet.api.faults import Severity
 from gitfleet.api.runs import RunConditionType, RunReason, RunRecord
+from gitfleet.api.workload_records import RollingState
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.status import SCHEDULED, ClusterState, cluster_state, steps_of
 from gitfleet.views.requests import approval_requests
@@ -58,12 +59,24 @@ def fleet_gauges(state: FleetState) -> Iterator[FleetGauge]:
             for eviction in evictions
         ),
     )
+    yield from _numbers(state)
+
+
+def _numbers(state: FleetState) -> Iterator[FleetGauge]:
+    """How many there are of what, which KubeFleet has no gauges for."""
     clusters = Counter(cluster_state(cluster) for cluster in state.clusters.values())
     yield FleetGauge(
         "gitfleet_clusters",
         "Member clusters by state",
         ("state",),
         tuple(((word.value,), clusters[word]) for word in ClusterState),
+    )
+    rollouts = Counter(one.rolling_state for record in state.rollouts.values() for one in record.clusters)
+    yield FleetGauge(
+        "gitfleet_workload_rollouts",
+        "Clusters of workload rollouts by state",
+        ("state",),
+        tuple(((word.value,), rollouts[word]) for word in RollingState),
     )
     faults = Counter(fault.severity for fault in state.faults)
     yield FleetGauge(

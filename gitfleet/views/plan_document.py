@@ -38,6 +38,7 @@ from gitfleet.views.plan_moves import moves_document
 from gitfleet.views.plan_risk import later_document, risk_document
 from gitfleet.views.plan_runs import run_documents
 from gitfleet.views.removed_fields import removed_fields
+from gitfleet.views.rollout_documents import rollout_documents
 
 _ACTIONS = ("create", "update", "delete", "keep", "refuse")
 _MAX_DIFF_LINES = 400
@@ -97,7 +98,7 @@ def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
         "placements": placements,
         "runs": run_documents(before, after, decision.inputs.now),
         "evictions": evictions_document(before, after),
-        "rollouts": [],
+        "rollouts": rollout_documents(decision),
         "summary": {action: counted[action] for action in _ACTIONS},
     }
 
@@ -141,10 +142,11 @@ def action_of(operation: Operation) -> str:
 
 
 def has_changes(document: Mapping[str, Any]) -> bool:
-    """Whether a reconcile would write to a cluster or move a binding."""
+    """Whether a reconcile would write to a cluster, or move a binding or the pods of a workload."""
     summary = document["summary"]
     moves = any(move["move"] not in ("none", "wait") for p in document["placements"] for move in p["rollout"])
     moves = moves or any(p["moves"]["leave"] or p["moves"]["join"] or p["later"] for p in document["placements"])
+    moves = moves or any(rollout["next"] for rollout in document["rollouts"])
     return moves or any(summary[action] for action in ("create", "update", "delete"))
 
 

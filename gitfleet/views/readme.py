@@ -20,6 +20,7 @@ from gitfleet.views.markdown import code_span, link, rest_lines, table_lines
 from gitfleet.views.models import ClusterView
 from gitfleet.views.overview import FleetView, WaitingFor
 from gitfleet.views.quarantines import quarantine_lines
+from gitfleet.views.rollout_pages import rollout_page_lines
 from gitfleet.views.run_pages import answer_lines, request_lines, run_lines
 
 MOST_ROWS: Final = 50
@@ -39,6 +40,7 @@ def readme_text(state: FleetState, *, now: datetime | None = None, branches: str
         _evictions(fleet),
         _freezes(state.freezes),
         run_lines(state, MOST_ROWS, now or EPOCH),
+        rollout_page_lines(state, MOST_ROWS),
         quarantine_lines(state, MOST_ROWS),
         _faults(fleet.faults),
     ]

@@ -2,6 +2,7 @@
 
     advance_workloads(request, failures) -> Advance      how far each rollout is, and which calls are to be under way
     movement(rollouts, works, ...) -> Movement           what the records hold of objects, and do on clusters
+    batch_sizes(plan, status) -> sizes                  how many pods each batch changes
     keys_to_observe(rollouts, clusters) -> keys          the workloads that must be read, by cluster
     phases      the state machine, as one table
     handlers    what is asked of a kind of workload (a plug-in point); BUILT_IN are those of gitfleet
@@ -11,6 +12,7 @@ Everything here is pure.
 
 from gitfleet.workload.advance import Advance, advance_workloads
 from gitfleet.workload.built_in import BUILT_IN
+from gitfleet.workload.goals import batch_sizes
 from gitfleet.workload.handlers import (
     Counts,
     Goal,
@@ -39,6 +41,7 @@ __all__ = [
     "WorkloadHandler",
     "Workloads",
     "advance_workloads",
+    "batch_sizes",
     "keys_to_observe",
     "movement",
     "pods_to_observe",

@@ -8,25 +8,12 @@ from datetime import datetime
 from typing import Final
 
 from gitfleet.api.conditions import Condition, Conditions, Status, find_condition, set_condition
-from gitfleet.api.workload_records import ClusterRolloutStatus, WorkloadConditionType, WorkloadReason
+from gitfleet.api.workload_records import TELLING, ClusterRolloutStatus, WorkloadConditionType, WorkloadReason
 from gitfleet.workload.phases import Phase
 
 _T, _P = WorkloadConditionType, Phase
 TYPES: Final[Mapping[Phase, WorkloadConditionType]] = {
-    _P.VERIFYING_SPEC: _T.SPEC_VERIFYING,
-    _P.INITIALIZING: _T.INITIALIZING,
-    _P.BATCH_INITIALIZING: _T.BATCH_INITIALIZING,
-    _P.BATCH_IN_ROLLING: _T.IN_PROGRESS,
-    _P.BATCH_VERIFYING: _T.BATCH_VERIFYING,
-    _P.BATCH_FINALIZING: _T.BATCH_FINALIZING,
-    _P.BATCH_READY: _T.BATCH_READY,
-    _P.FINALISING: _T.FINALIZING,
-    _P.BATCH_VERIFY_FAILED: _T.FAILING,
-    _P.FAILING: _T.FAILING,
-    _P.ABANDONING: _T.ABANDONING,
-    _P.SUCCEEDED: _T.SUCCEEDED,
-    _P.FAILED: _T.FAILED,
-    _P.ABANDONED: _T.ABANDONED,
+    phase: TELLING[phase.value[1] or phase.value[0]] for phase in Phase
 }
 """The condition that tells of each phase: Unknown while it lasts, True once it is over or is the end."""
 _ENDS: Final = frozenset({_P.SUCCEEDED, _P.FAILED, _P.ABANDONED})

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from gitfleet.api.rollout_plans import RolloutPlan
 from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutMode
-from gitfleet.workload.batches import Batch, batches_of, named_pods
+from gitfleet.workload.batches import Batch, UnusablePlan, batches_of, named_pods
 from gitfleet.workload.handlers import Goal, Step
 from gitfleet.workload.phases import Phase, phase_of
 
@@ -22,6 +22,14 @@ def span_of(status: ClusterRolloutStatus) -> int:
 def batches_for(plan: RolloutPlan, status: ClusterRolloutStatus) -> tuple[Batch, ...]:
     """The batches of a rollout whose sizes are known; UnusablePlan where they do not add up."""
     return batches_of(plan, span_of(status))
+
+
+def batch_sizes(plan: RolloutPlan, status: ClusterRolloutStatus) -> tuple[int, ...]:
+    """How many pods each batch changes; none where that is not known yet, or the batches do not add up."""
+    try:
+        return tuple(one.upgraded - one.before for one in batches_for(plan, status)) if status.mode is not None else ()
+    except UnusablePlan:
+        return ()
 
 
 def goal_of(plan: RolloutPlan, status: ClusterRolloutStatus, now: datetime, batch: int | None = None) -> Goal:

@@ -12,9 +12,13 @@ from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.runs import RunRecord, RunStatus
 from gitfleet.api.staged import Eviction
 from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_records import RollingState
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.views import fleet_gauges
+from gitfleet.workload.phases import Phase
+from tests.workload_records import on, rollout_record
 
+_ROLLOUTS = "gitfleet_workload_rollouts"
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 _STEPS = ("Scheduled", "RolloutStarted", "Overridden", "WorkSynchronized", "Applied", "Available")
 
@@ -92,6 +96,14 @@ def test_evictions_that_were_decided() -> None:
     ]
     state = FleetState(evictions={one.name: one for one in found})
     assert values(state, "fleet_workload_eviction") == [("done", "true", "true"), ("wrong", "true", "false")]
+
+
+def test_workload_rollouts_are_counted_by_the_state_of_their_clusters() -> None:
+    record = rollout_record(on("a", Phase.BATCH_READY), on("b", Phase.BATCH_VERIFYING), on("c", Phase.FAILED))
+    (gauge,) = (one for one in fleet_gauges(FleetState(rollouts={record.key: record})) if one.name == _ROLLOUTS)
+    counts = {labels[0]: value for labels, value in gauge.values}
+    assert counts.keys() == {state.value for state in RollingState}
+    assert {state: value for state, value in counts.items() if value} == {"rollingInBatches": 2, "rolloutFailed": 1}
 
 
 def test_no_gauge_twice_and_none_by_cluster() -> None:

@@ -27,6 +27,7 @@ from gitfleet.state import StateReader
 from gitfleet.state.shapes.placements import read_placement
 from gitfleet.views import age, describe_lines, kinds, objects_of, shown_object, table_of
 from tests.state.builders import COMMIT, T0, TreeSource, binding, composed, put, reader_of, record, small_fleet
+from tests.workload_records import idle, rollout_record
 
 WEB = PlacementKey("", "web")
 CART = PlacementKey("shop", "cart")
@@ -69,6 +70,7 @@ def fleet() -> FleetState:
         quarantines={"bad": Quarantine(name="bad", placement=PlacementKey("", "web"), digest="0" * 64)},
         runs={run.key: run},
         approvals={request.key: request},
+        rollouts={NamespacedName("shop", "web"): rollout_record(idle("eu-1"))},
     )
 
 
@@ -191,6 +193,7 @@ def test_wide_tables_only_add_columns_and_every_object_has_a_row(kind: str) -> N
         ("overrides", "cro-0", ["snapshots/overrides/cro/0.yaml"]),
         ("holds", "hold-web-0123456789", ["holds/hold-web-0123456789.yaml"]),
         ("evictions", "drain", ["evictions/drain.yaml"]),
+        ("rollouts", "shop/web", ["rollouts/shop/web.yaml"]),
     ],
 )
 def test_one_object_is_read_from_its_own_file(kind: str, name: str, files: list[str]) -> None:
@@ -217,7 +220,7 @@ def test_one_object_is_read_from_its_own_file(kind: str, name: str, files: list[
         ("bindings", {"bindings"}), ("snapshots", {"snapshots/resources"}), ("policies", {"snapshots/policies"}),
         ("overrides", {"snapshots/overrides"}), ("placements", {"placements"}), ("holds", {"holds"}),
         ("evictions", {"evictions", "faults"}), ("quarantines", {"quarantines"}),
-        ("clusters", {"clusters"}),
+        ("clusters", {"clusters"}), ("rollouts", {"rollouts"}),
     ],
 )  # fmt: skip
 def test_a_list_reads_the_files_of_its_own_kind(kind: str, folders: set[str]) -> None:
@@ -241,7 +244,7 @@ def test_an_unknown_kind_names_the_known_ones() -> None:
         objects_of("strategies", reader_of(fleet()))
     kinds = (
         "placements, clusters, bindings, snapshots, policies, holds, evictions, freezes, quarantines, runs, approvals, "
-        "overrides"
+        "rollouts, overrides"
     )
     assert kinds in str(caught.value.hint)
     with pytest.raises(BadInput, match='no kind "pods"'):

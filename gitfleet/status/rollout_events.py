@@ -1,0 +1,86 @@
+"""What happened to a workload rollout between two states (contracts.md §5): `workloadRollout`; and which of its
+conditions says what it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from gitfleet.api.conditions import Condition, Status, find_condition
+from gitfleet.api.objects import JsonValue
+from gitfleet.api.workload_records import (
+    BatchState,
+    ClusterRolloutStatus,
+    RollingState,
+    RolloutRecord,
+    WorkloadConditionType,
+)
+from gitfleet.model.events import Event, EventType
+
+_WHY_IT_ENDS: Final = frozenset({RollingState.FAILING, RollingState.FAILED, RollingState.ABANDONING})
+_SAID: Final = {
+    BatchState.INITIALIZING: "begins",
+    BatchState.IN_ROLLING: "rolls",
+    BatchState.VERIFYING: "is being verified",
+    BatchState.VERIFY_FAILED: "failed",
+    BatchState.FINALIZING: "is being finalized",
+    BatchState.READY: "is ready",
+}
+
+
+def rollout_events(old: RolloutRecord | None, new: RolloutRecord | None) -> Iterator[Event]:
+    """The events of one workload rollout, by cluster: another state, another batch, or that it begins to wait for a
+    person. One that was removed has none."""
+    if new is None or old is new:
+        return
+    before = {one.cluster: one for one in old.clusters} if old is not None else {}
+    for one in new.clusters:
+        was = before.get(one.cluster)
+        waits = awaits_a_person(one)
+        moved = was is None or _place(was) != _place(one)
+        if moved or (waits and was is not None and awaits_a_person(was) != waits):
+            yield Event(
+                type=EventType.WORKLOAD_ROLLOUT,
+                cluster=one.cluster,
+                fields={"rollout": str(new.key), **_fields(new, one), **({"waits": waits} if waits else {})},
+            )
+
+
+def awaits_a_person(one: ClusterRolloutStatus) -> str:
+    """What of a person a rollout waits for on a cluster, in a sentence; "" where it waits for nobody."""
+    if one.is_over:
+        return ""
+    paused = find_condition(one.conditions, WorkloadConditionType.BATCH_PAUSED)
+    return paused.message or paused.reason if paused is not None and paused.status is Status.TRUE else ""
+
+
+def telling_condition(one: ClusterRolloutStatus) -> Condition | None:
+    """The condition that says what a rollout does or waits for on a cluster, or why it ended there."""
+    return find_condition(one.conditions, one.telling)
+
+
+def rollout_sentence(event: Event) -> str:
+    """A `workloadRollout` event in words; batches count from 1."""
+    fields = event.fields
+    place = f"workload rollout {fields['rollout']}: {event.cluster}"
+    if waits := fields.get("waits"):
+        return f"{place} waits: {waits}"
+    said = f": {fields['message']}" if fields.get("message") else ""
+    if batch := fields.get("batchState"):
+        number = f"batch {fields['currentBatch'] + 1} of {fields['batches']}"
+        return f"{place}: {number} {_SAID[BatchState(batch)]}{said}"
+    return f"{place} is in {fields['state']}{said}"
+
+
+def _place(one: ClusterRolloutStatus) -> tuple[RollingState, BatchState | None, int, int]:
+    return (one.rolling_state, one.batch_rolling_state, one.current_batch, one.attempt)
+
+
+def _fields(record: RolloutRecord, one: ClusterRolloutStatus) -> Mapping[str, JsonValue]:
+    batch = one.batch_rolling_state
+    fields: dict[str, JsonValue] = {"state": one.rolling_state.value}
+    if batch is not None:
+        batches = record.rollout_plan.number_of_batches
+        fields |= {"batchState": batch.value, "currentBatch": one.current_batch, "batches": batches}
+    found = telling_condition(one) if one.rolling_state in _WHY_IT_ENDS else None
+    return {**fields, **({"message": found.message} if found is not None and found.message else {})}

@@ -1,0 +1,251 @@
+"""Workload rollouts for people: how far each is, on each cluster, and what it waits for.
+
+In sentences and tables batches count from 1 (`batch 2 of 4`); files and documents count them from 0, as
+`lastBatchToRollout` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from gitfleet.api import write
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.workload_records import (
+    ClusterRolloutStatus,
+    Measurement,
+    RollingState,
+    RolloutRecord,
+    WebhookStatus,
+    WorkloadReason,
+)
+from gitfleet.api.workload_rollouts import ROLLOUTS
+from gitfleet.formats.sentences import and_more, counted
+from gitfleet.formats.times import time_text
+from gitfleet.state import StateReader
+from gitfleet.status import telling_condition
+from gitfleet.views.tables import NONE
+from gitfleet.workload import batch_sizes
+
+IDLE: Final = "idle"
+"""The state of a cluster that has nothing to roll yet: it waits for nothing but another target."""
+PAUSED: Final = "paused"
+_MOST_SIZES: Final = 20
+_URGENT_FIRST: Final = (
+    RollingState.FAILING,
+    RollingState.FAILED,
+    RollingState.ABANDONING,
+    PAUSED,
+    RollingState.INITIALIZING,
+    RollingState.ROLLING_IN_BATCHES,
+    RollingState.FINALISING,
+    RollingState.VERIFYING_SPEC,
+    RollingState.ABANDONED,
+    RollingState.SUCCEEDED,
+    IDLE,
+)
+"""Of clusters in several states, the one that stands for the rollout."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutProgress:
+    """How far a rollout is on one cluster."""
+
+    record: RolloutRecord
+    status: ClusterRolloutStatus
+
+    @property
+    def batches(self) -> int:
+        """How many batches the plan has."""
+        return self.record.rollout_plan.number_of_batches
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to roll: the target has no other content than what was rolled last."""
+        found = telling_condition(self.status)
+        return found is not None and found.reason == WorkloadReason.NOTHING_TO_ROLL
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.is_idle or self.status.rolling_state is RollingState.SUCCEEDED
+
+    @property
+    def state(self) -> str:
+        """The state in one word: the rolling state, or that it is paused or has nothing to roll."""
+        if self.is_idle:
+            return IDLE
+        return PAUSED if self.record.rollout_plan.paused and not self.status.is_over else self.status.rolling_state
+
+    @property
+    def place(self) -> str:
+        """The state with its sub-state: `rollingInBatches, batchVerifying, batch 2 of 4`."""
+        batch = self.status.batch_rolling_state
+        parts = [self.state, *([batch.value, f"batch {self.batch} of {self.batches}"] if batch is not None else [])]
+        return ", ".join(parts)
+
+    @property
+    def batch(self) -> int:
+        """The present batch, from 1; 0 before the first, and the last one once it has succeeded."""
+        match self.status.rolling_state:
+            case RollingState.VERIFYING_SPEC | RollingState.INITIALIZING:
+                return 0
+            case RollingState.SUCCEEDED | RollingState.FINALISING:
+                return self.batches
+            case _:
+                return min(self.status.current_batch + 1, self.batches)
+
+    @property
+    def pods(self) -> str:
+        """How many pods have the new content: `4 of 10 pods upgraded, 3 ready`."""
+        one = self.status
+        size = counted(one.target_size, "pod")
+        return f"{one.upgraded_replicas} of {size} upgraded, {one.upgraded_ready_replicas} ready"
+
+    @property
+    def message(self) -> str:
+        """What it waits for, or why it ended, as its condition says; "" where none does."""
+        found = telling_condition(self.status)
+        return found.message if found is not None else ""
+
+    def lines(self) -> Iterator[str]:
+        """All of it in lines, the first one the cluster, those below two to the right."""
+        one = self.status
+        yield f"{one.cluster}: {self.place}: {self.pods}" if not self.is_idle else f"{one.cluster}: nothing to roll yet"
+        if self.message and not self.is_idle:
+            yield f"  {self.message}"
+        if len(sizes := batch_sizes(self.record.rollout_plan, one)) > 1:
+            yield f"  batches of {', '.join(map(str, sizes[:_MOST_SIZES]))}{and_more(len(sizes) - _MOST_SIZES)} pods"
+        yield from (f"  {webhook_sentence(webhook)}" for webhook in one.webhooks)
+        yield from (f"  {measurement_sentence(measurement)}" for measurement in one.measurements)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutView:
+    """A workload rollout as a whole."""
+
+    record: RolloutRecord
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace."""
+        return self.record.key.namespace
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.record.key.name
+
+    @property
+    def clusters(self) -> tuple[RolloutProgress, ...]:
+        """Its clusters, by name."""
+        return tuple(RolloutProgress(record=self.record, status=status) for status in self.record.clusters)
+
+    @property
+    def target(self) -> str:
+        """What it rolls: a workload, or a snapshot of a placement."""
+        return target_of(self.record)
+
+    @property
+    def state(self) -> str:
+        """The state of its clusters; of several, the one that people must see first."""
+        found = {one.state for one in self.clusters}
+        return next((str(state) for state in _URGENT_FIRST if state in found), NONE)
+
+    @property
+    def sub_state(self) -> str:
+        """The state of the batch on the cluster that is behind."""
+        behind = self._behind
+        return behind.status.batch_rolling_state or NONE if behind is not None else NONE
+
+    @property
+    def done(self) -> str:
+        """On how many clusters nothing is left to do, of all."""
+        return f"{sum(one.is_done for one in self.clusters)}/{len(self.clusters)}"
+
+    @property
+    def batch(self) -> str:
+        """The batch of the cluster that is behind, of all batches; a dash where nothing is to roll."""
+        behind = self._behind
+        return f"{behind.batch}/{behind.batches}" if behind is not None else "-"
+
+    @property
+    def ready(self) -> str:
+        """How many pods have the new content and are ready, of those that there are to be, on all clusters."""
+        rolling = [one.status for one in self.clusters if not one.is_idle]
+        return f"{sum(one.upgraded_ready_replicas for one in rolling)}/{sum(one.target_size for one in rolling)}"
+
+    @property
+    def since(self) -> datetime:
+        """When gitfleet saw it first."""
+        return self.record.created
+
+    @property
+    def message(self) -> str:
+        """What the cluster that people must see first waits for, or why it ended."""
+        for one in self.clusters:
+            if one.state == self.state and one.message:
+                return f"{one.status.cluster}: {one.message}"
+        return ""
+
+    def body(self) -> JsonObject:
+        """The whole object."""
+        return write(self.record)
+
+    def lines(self) -> Iterator[str]:
+        """How far it is on each cluster, in lines."""
+        for one in self.clusters:
+            yield from one.lines()
+
+    @property
+    def _behind(self) -> RolloutProgress | None:
+        return min((one for one in self.clusters if not one.is_idle), key=lambda one: one.batch, default=None)
+
+
+def target_of(record: RolloutRecord) -> str:
+    """What a rollout rolls: `Deployment/web`, or a snapshot of a placement, `shop snapshot 5`."""
+    if record.target_ref is not None:
+        return f"{record.target_ref.kind}/{record.target_ref.name}"
+    if record.placement_ref is None or record.target_revision is None:
+        return NONE
+    return f"{record.placement_ref.name} snapshot {record.target_revision}"
+
+
+def webhook_sentence(webhook: WebhookStatus) -> str:
+    """What came of a webhook: `webhook pre-batch-rollout check (batch 2): Passed at 10:00: 200`."""
+    batch = f" (batch {webhook.batch + 1})" if webhook.batch is not None else ""
+    when = f" at {time_text(webhook.at)}" if webhook.at is not None else ""
+    times = webhook.attempt + webhook.asked
+    attempt = f", attempt {times + 1}" if times else ""
+    said = f": {webhook.message}" if webhook.message else ""
+    return f"webhook {webhook.type} {webhook.name}{batch}: {webhook.outcome or 'no answer yet'}{when}{attempt}{said}"
+
+
+def measurement_sentence(one: Measurement) -> str:
+    """One measurement with its query, so that anybody can make it again."""
+    values = ", ".join(f"{value:g}" for value in one.values) or one.outcome or "no answer yet"
+    verdict = f" {one.verdict}" if one.verdict is not None else ""
+    said = f" ({one.message})" if one.message else ""
+    against = f" against {one.baseline}" if one.baseline else ""
+    return f"metric {one.metric}: {values} at {time_text(one.at)}{verdict}{said}: {one.provider} {one.query}{against}"
+
+
+def rollout_views(state: StateReader, name: str | None = None) -> Iterator[RolloutView]:
+    """Every workload rollout, or those of a name."""
+    return (RolloutView(record=one) for one in by_key(state.each(RolloutRecord, name)))
+
+
+def by_key(records: Iterable[RolloutRecord]) -> list[RolloutRecord]:
+    """Rollouts by their keys."""
+    return sorted(records, key=lambda record: record.key)
+
+
+def rollout_lines(kind: str, state: StateReader, body: JsonObject) -> list[str]:
+    """What `describe` says below the object `body` of how far it is, where its `kind` is listed as rollouts."""
+    if kind != ROLLOUTS:
+        return []
+    metadata = body["metadata"]
+    views = rollout_views(state, f"{metadata['namespace']}/{metadata['name']}")
+    return [line for view in views for line in view.lines()]

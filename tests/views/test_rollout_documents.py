@@ -1,0 +1,200 @@
+"""What `plan` and `explain` say of workload rollouts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gitfleet.api.objects import Identity, ObjectKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.rollout_plans import RolloutPlan
+from gitfleet.api.snapshots import DocumentRef
+from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutRecord, WorkloadConditionType
+from gitfleet.api.workload_rollouts import PlacementReference, WorkloadReference
+from gitfleet.cli import plan_markdown, plan_text
+from gitfleet.model.decisions import Decision, Inputs
+from gitfleet.model.desired import Desired
+from gitfleet.model.held_fields import HeldFields
+from gitfleet.model.operations import DeletePod, Patch
+from gitfleet.model.state import FleetState
+from gitfleet.views import PlannedReconcile, has_changes, plan_document, rollout_sentences, with_rollouts
+from gitfleet.views.rollout_documents import rollout_documents
+from gitfleet.workload.phases import Phase
+from tests.state.builders import binding, record, snapshot
+from tests.workload_records import T0, WEB, idle, measured, on, rollout_record, says
+
+KEY = NamespacedName("shop", "web")
+POD = ObjectKey("", "v1", "Pod", "shop", "web-3")
+WAITS = says(WorkloadConditionType.BATCH_VERIFYING, "3 of 5 pods of the new content are ready")
+ROLLING = on(
+    "eu-1", Phase.BATCH_VERIFYING, WAITS, batch=1, upgraded_replicas=5, upgraded_ready_replicas=3,
+    measurements=(measured("errors", 9), measured("p99"), measured("errors", 0.25, verdict="Passed")),
+)  # fmt: skip
+SAID = (
+    "workload rollout shop/web of Deployment shop/web on eu-1 is in rollingInBatches, batchVerifying of batch 2 of 4, "
+    "5 of 10 pods upgraded, 3 ready: 3 of 5 pods of the new content are ready; errors 0.25 (Passed); p99 no answer yet"
+)
+PATCH = Patch(
+    cluster="eu-1", rollout=KEY, reason="batch 2 of 4 takes 5 pods", key=WEB, uid="u", resource_version="7",
+    patch={"spec": {"replicas": 5}},
+)  # fmt: skip
+
+
+def decided(before: FleetState, after: FleetState, **more: Any) -> Decision:
+    return Decision(
+        inputs=Inputs(desired=Desired(commit="c"), before=before, observations={}, now=T0), after=after, **more
+    )
+
+
+def fleet(*records: RolloutRecord) -> FleetState:
+    return FleetState(rollouts={record.key: record for record in records})
+
+
+def test_the_document_of_a_rollout_on_a_cluster() -> None:
+    held: dict[Identity, HeldFields] = {
+        WEB.identity: HeldFields(rollout=KEY, fields={"/spec/replicas": 5, "/spec/paused": True}),
+        POD.identity: HeldFields(rollout=NamespacedName("shop", "other"), stays=True),
+    }
+    state = fleet(rollout_record(ROLLING))
+    elsewhere = replace(PATCH, cluster="eu-2")
+    [document] = rollout_documents(decided(state, state, steps=(elsewhere, PATCH), held={"eu-1": held}))
+
+    web = {"group": "apps", "version": "v1", "kind": "Deployment", "namespace": "shop", "name": "web"}
+    measurements = document.pop("measurements")
+    assert document == {
+        "name": "web", "namespace": "shop", "kind": "RolloutTrait", "clusterName": "eu-1",
+        "state": "rollingInBatches", "batchState": "batchVerifying", "currentBatch": 1, "batches": 4, "idle": False,
+        "batchSizes": [2, 2, 3, 3], "paused": False, "target": web, "sources": [], "originalSize": 10, "targetSize": 10,
+        "upgraded": 5, "ready": 3,
+        "waits": "3 of 5 pods of the new content are ready",
+        "next": [
+            {"object": web, "patch": {"spec": {"replicas": 5}}, "pod": False, "reason": "batch 2 of 4 takes 5 pods"}
+        ],
+        "leaves": [{"object": web, "fields": ["/spec/paused", "/spec/replicas"], "stays": False}],
+    }  # fmt: skip
+    assert [(one["metric"], one["values"], one["verdict"]) for one in measurements] == [
+        ("errors", [0.25], "Passed"),
+        ("p99", [], None),
+    ]
+
+
+def test_a_document_in_lines() -> None:
+    held = {
+        WEB.identity: HeldFields(rollout=KEY, fields={f"/spec/{n}": 1 for n in range(10)}, stays=True),
+        POD.identity: HeldFields(rollout=KEY, stays=True),
+    }
+    goes = DeletePod(cluster="eu-1", rollout=KEY, reason="it has the old content", key=POD, uid="p")
+    state = fleet(rollout_record(ROLLING))
+    [document] = rollout_documents(decided(state, state, steps=(PATCH, goes), held={"eu-1": held}))
+
+    assert [*rollout_sentences(document)] == [
+        SAID,
+        '  next: Deployment shop/web: {"spec":{"replicas":5}}: batch 2 of 4 takes 5 pods',
+        "  next: the pod shop/web-3 goes: it has the old content",
+        "  Pod shop/web-3 stays until the rollout lets it go",
+        f"  applying Deployment shop/web leaves {', '.join(f'/spec/{n}' for n in range(8))} and 2 more to the rollout",
+        "  Deployment shop/web stays until the rollout lets it go",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("status", "plan", "said"),
+    [
+        (idle("eu-1"), {}, "of Deployment shop/web on eu-1 has nothing to roll yet"),
+        (on("eu-1", Phase.INITIALIZING), {}, "of Deployment shop/web on eu-1 is in initializing"),
+        (on("eu-1", Phase.VERIFYING_SPEC, target=None), {"paused": True}, "on eu-1 is in verifyingSpec (paused)"),
+    ],
+)
+def test_what_is_said_of_a_state(status: ClusterRolloutStatus, plan: dict[str, Any], said: str) -> None:
+    [document] = rollout_documents(decided(FleetState(), fleet(rollout_record(status, **plan))))
+    assert next(rollout_sentences(document)) == f"workload rollout shop/web {said}"
+
+
+def test_a_plan_shows_what_is_under_way_and_what_it_changes() -> None:
+    done = on("eu-2", Phase.SUCCEEDED)
+    before = fleet(rollout_record(on("eu-1", Phase.FINALISING), done, on("eu-3", Phase.FAILED), idle("eu-4")))
+    after = fleet(
+        rollout_record(on("eu-1", Phase.SUCCEEDED), done, on("eu-3", Phase.FAILED), idle("eu-4"), idle("eu-5"))
+    )
+    shown = rollout_documents(decided(before, after))
+    assert [(one["clusterName"], one["state"]) for one in shown] == [
+        ("eu-1", "rolloutSucceed"), ("eu-3", "rolloutFailed"), ("eu-5", "verifyingSpec"),
+    ]  # fmt: skip
+
+
+def test_steps_of_a_rollout_are_changes_of_a_plan() -> None:
+    state = fleet(rollout_record(ROLLING))
+
+    def planned(*steps: Patch) -> dict[str, Any]:
+        decision = decided(state, state, steps=steps)
+        return plan_document(
+            PlannedReconcile(commit="c", state_commit=None, decision=decision, faults=(), operations=())
+        )
+
+    still, moves = planned(), planned(PATCH)
+    assert (has_changes(still), has_changes(moves)) == (False, True)
+    step = '  next: Deployment shop/web: {"spec":{"replicas":5}}: batch 2 of 4 takes 5 pods'
+    assert step in [*plan_text.lines_of(moves)]
+    assert f"  - `{step.strip()}`" in [*plan_markdown.lines_of(moves)]
+
+
+def rows(*clusters: str) -> list[dict[str, Any]]:
+    return [{"clusterName": name, "waiting": [], "why": "up to date"} for name in clusters]
+
+
+def placed(namespace: str = "") -> Any:
+    """The placement `app` with Deployment shop/web in its older snapshot alone."""
+    key = PlacementKey(namespace, "app")
+    base = record("app", binding(key, "eu-1"), namespace=namespace, latest=1)
+    old = snapshot(key, 0, DocumentRef("resources/web.yaml", "b" * 40, 0, WEB))
+    return replace(base, resource_snapshots=(old, base.resource_snapshots[1]))
+
+
+def test_explain_says_which_rollout_holds_a_workload_of_the_placement() -> None:
+    rolling, done = on("eu-2", Phase.SUCCEEDED), idle("us-1")
+    rollout = rollout_record(ROLLING, rolling, done)
+    eu1, eu2, us1, us2 = with_rollouts(rows("eu-1", "eu-2", "us-1", "us-2"), placed(), [rollout])
+
+    assert eu1["waiting"] == [eu1["why"]] == [SAID]
+    assert [(row["waiting"], row["why"]) for row in (eu2, us1, us2)] == [([], "up to date")] * 3
+    assert [[one["state"] for one in row["rollouts"]] for row in (eu2, us1, us2)] == [
+        ["rolloutSucceed"], ["verifyingSpec"], [],
+    ]  # fmt: skip
+
+
+def test_what_a_placement_waits_for_itself_comes_first() -> None:
+    [row] = with_rollouts(
+        [{"clusterName": "eu-1", "waiting": ["a budget"], "why": "a budget"}], placed(), [rollout_record(ROLLING)]
+    )
+    assert (row["why"], len(row["waiting"])) == ("a budget", 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "namespace", "shown"),
+    [
+        ({"name": "other", "clusters": (replace(ROLLING, target=None),)}, "", False),
+        ({"clusters": (replace(ROLLING, target=None),)}, "", True),
+        ({"name": "other", "clusters": (ROLLING,)}, "", True),
+        ({"name": "other", "source": "web", "clusters": (replace(ROLLING, target=None),)}, "", True),
+        ({"placement": PlacementReference(name="app")}, "", True),
+        ({"placement": PlacementReference(name="else")}, "", False),
+        ({"placement": PlacementReference(name="app")}, "shop", False),
+        ({"placement": PlacementReference(name="app", kind="ResourcePlacement")}, "shop", True),
+    ],
+)
+def test_which_rollouts_are_about_a_placement(change: dict[str, Any], namespace: str, shown: bool) -> None:
+    if "placement" in change:
+        rollout = RolloutRecord(
+            key=KEY, kind="AppRollout", created=T0, placement_ref=change["placement"], target_revision="1",
+            rollout_plan=RolloutPlan(), clusters=(replace(ROLLING, target=None),),
+        )  # fmt: skip
+    else:
+        rollout = rollout_record(*change["clusters"], name=change.get("name", "web"))
+        if "source" in change:
+            source = WorkloadReference(api_version="apps/v1", kind="Deployment", name=change["source"])
+            rollout = replace(rollout, source_ref=(source,))
+    [row] = with_rollouts(rows("eu-1"), placed(namespace), [rollout])
+    assert bool(row["rollouts"]) is shown
