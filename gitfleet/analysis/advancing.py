@@ -70,14 +70,14 @@ def advance(
     than `failureLimit` of them running failed, or more than `inconclusiveLimit` running were neither; the analysis has
     failed once one of them has, and passed once all have. Measurements of another scope are left out.
     """
-    mine = [one for one in measurements if one.id.startswith(_prefix(scope))]
-    of = {metric.name: [one for one in mine if one.metric == metric.name] for metric in metrics}
+    mine = [one for one in sorted(measurements, key=lambda one: one.number) if one.id.startswith(_prefix(scope))]
+    of = {name: [one for one in mine if one.metric == name] for name in (metric.name for metric in metrics)}
     standings = [standing_of(metric, of[metric.name]) for metric in metrics]
     if _is_measured(scope, standings):
         of = {metric.name: _with_answers(metric, of[metric.name], answers) for metric in metrics}
         standings = [standing_of(metric, of[metric.name]) for metric in metrics]
     for at, standing in enumerate(standings):
-        due = _due(scope, standing)
+        due = _due(scope, standing, now)
         if due is not None and due <= now and _is_measured(scope, standings):
             of[standing.metric.name].append(_measured(standing, scope, now.replace(microsecond=0)))
             standings[at] = standing_of(standing.metric, of[standing.metric.name])
@@ -88,7 +88,7 @@ def advance(
         queries=tuple(query for one in asking if one.open is not None for query in _queries(one.open)),
         verdict=verdict_of(standings),
         message=sentence_of(standings),
-        wake_at=min((due for one in asking if (due := _due(scope, one)) is not None), default=None),
+        wake_at=min((due for one in asking if (due := _due(scope, one, now)) is not None), default=None),
     )
 
 
@@ -98,13 +98,14 @@ def _is_measured(scope: Scope, standings: Sequence[Standing]) -> bool:
     return verdict is AnalysisVerdict.RUNNING or (verdict is AnalysisVerdict.FAILED and scope.goes_on)
 
 
-def _due(scope: Scope, standing: Standing) -> datetime | None:
-    """When a metric is to be measured next; None while it is being measured, and once it has passed."""
+def _due(scope: Scope, standing: Standing, now: datetime) -> datetime | None:
+    """When a metric is to be measured next; None while it is being measured, and once it has passed. After a
+    measurement of a later moment, by a clock that was put back, at once."""
     if standing.open is not None or standing.verdict is AnalysisVerdict.PASSED:
         return None
     if standing.last is None:
         return scope.began + timedelta(seconds=standing.metric.initial_delay or 0.0)
-    return standing.last.at + timedelta(seconds=standing.metric.interval)
+    return now if standing.last.at > now else standing.last.at + timedelta(seconds=standing.metric.interval)
 
 
 def _with_answers(metric: CanaryMetric, measurements: Sequence[Measurement], answers: Answers) -> list[Measurement]:

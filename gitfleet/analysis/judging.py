@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from math import isinf, isnan
 from typing import Final, Protocol
 
-from gitfleet.analysis.expressions import CannotEvaluate, holds
 from gitfleet.api.metrics import CanaryMetric, NoData
 from gitfleet.api.workload_records import MeasurementVerdict
+from gitfleet.formats.cel import CannotEvaluate, Expression
 from gitfleet.model.calls import MetricOutcome
 
 MOST_VALUES: Final = 50
@@ -80,18 +80,22 @@ def _by_conditions(
     metric: CanaryMetric, values: Sequence[float], ranged: Sequence[float]
 ) -> tuple[MeasurementVerdict, str]:
     try:
-        if metric.failure_condition is not None and holds(metric.failure_condition, values):
-            return _FAILED, f"failureCondition {metric.failure_condition} is true"
+        if metric.failure_condition is not None and _holds(metric.failure_condition, values):
+            return _FAILED, f"failureCondition {metric.failure_condition.source} is true"
         if why := _out_of_range(metric, ranged):
             return _FAILED, why
-        if metric.success_condition is None or holds(metric.success_condition, values):
+        if metric.success_condition is None or _holds(metric.success_condition, values):
             return _PASSED, ""
     except CannotEvaluate as error:
         return _INCONCLUSIVE, f"a condition cannot be evaluated: {error}"
-    why = f"successCondition {metric.success_condition} is false"
+    why = f"successCondition {metric.success_condition.source} is false"
     if metric.failure_condition is None:
         return _FAILED, why
-    return _INCONCLUSIVE, f"{why}, and so is failureCondition {metric.failure_condition}"
+    return _INCONCLUSIVE, f"{why}, and so is failureCondition {metric.failure_condition.source}"
+
+
+def _holds(condition: Expression, values: Sequence[float]) -> bool:
+    return condition.holds_of({"result": values[0], "results": list(values)})
 
 
 def _out_of_range(metric: CanaryMetric, values: Sequence[float]) -> str:

@@ -73,7 +73,7 @@ class Standing:
     def sentence(self) -> str:
         """Its last value, its limits and its counts in one sentence."""
         if self.last is None:
-            return f"{self.metric.name} has not been measured yet"
+            return f"{self.metric.name} {'has not been' if self.open is None else 'is being'} measured"
         return f"{measurement_text(self.last)}, {self._counts(self.last)}"
 
     def _counts(self, last: Measurement) -> str:
@@ -92,7 +92,7 @@ def standing_of(metric: CanaryMetric, measurements: Iterable[Measurement]) -> St
     """How a metric stands by its measurements, the oldest first. Those that were forgotten before the first are in the
     counts which that one records."""
     counts, last, pending = Counts(), None, None
-    for one in measurements:
+    for one in sorted(measurements, key=lambda one: one.number):
         if one.verdict is None:
             pending = one
         elif last is None:

@@ -20,6 +20,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.staged import SNAPSHOT_INDEX, Approval, Stage, StagedRun, by_scope
 from gitfleet.api.strategies import ApplyStrategy
 from gitfleet.api.values import NamespacedName, Time
+from gitfleet.api.workload_records import Measurement
 
 DELETE_STAGE: Final = "kubernetes-fleet.io/deleteStage"
 """The name of the last stage of every run, which takes the placement off the clusters that it no longer picks."""
@@ -42,12 +43,14 @@ class RunConditionType(StrEnum):
     WAIT_TIME_ELAPSED = "WaitTimeElapsed"
     APPROVAL_REQUEST_CREATED = "ApprovalRequestCreated"
     APPROVAL_REQUEST_APPROVED = "ApprovalRequestApproved"
+    ANALYSIS_RUNNING = "AnalysisRunning"
+    ANALYSIS_SUCCEEDED = "AnalysisSucceeded"
 
 
 class RunReason(StrEnum):
     """Every reason in the status of a run: the seeds', KubeFleet's where the seeds show none (`STOPPING` and so on, and
-    all of a before-stage task), and those of rolling back and soaking, `CLUSTER_SKIPPED` and `STAGE_TASK_REJECTED`,
-    which KubeFleet does not have."""
+    all of a before-stage task), and those of rolling back, soaking and analyses, `CLUSTER_SKIPPED` and
+    `STAGE_TASK_REJECTED`, which KubeFleet does not have."""
 
     RUN_INITIALIZED = "UpdateRunInitializedSuccessfully"
     RUN_NOT_INITIALIZED = "UpdateRunInitializedFailed"
@@ -78,6 +81,9 @@ class RunReason(StrEnum):
     WAIT_TIME_ELAPSED = "AfterStageTaskWaitTimeElapsed"
     AFTER_STAGE_REQUEST_CREATED = "AfterStageTaskApprovalRequestCreated"
     AFTER_STAGE_REQUEST_APPROVED = "AfterStageTaskApprovalRequestApproved"
+    ANALYSIS_RUNNING = "AfterStageTaskAnalysisRunning"
+    ANALYSIS_SUCCEEDED = "AfterStageTaskAnalysisSucceeded"
+    ANALYSIS_FAILED = "AfterStageTaskAnalysisFailed"
     BEFORE_STAGE_REQUEST_CREATED = "StageTaskApprovalRequestCreated"
     BEFORE_STAGE_REQUEST_APPROVED = "StageTaskApprovalRequestApproved"
     STAGE_TASK_REJECTED = "StageTaskApprovalRequestRejected"
@@ -116,10 +122,12 @@ class ClusterUpdate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskStatus:
-    """A task before or after a stage; an approval has the name of its request from the beginning."""
+    """A task before or after a stage; an approval has the name of its request from the beginning, an analysis its
+    newest measurements."""
 
     type: str
     approval_request_name: str = ""
+    measurements: tuple[Measurement, ...] = ()
     conditions: Conditions = ()
 
 

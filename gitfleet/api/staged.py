@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Annotated, Any, Final
 
 from annotated_types import Interval, Len
 
-from gitfleet.api.annotations import At, Break, Check, Form, Inline, OneOf, Only, names_taken
+from gitfleet.api.annotations import At, Break, Check, Inline, OneOf, Only, names_taken
 from gitfleet.api.conditions import Condition, Conditions, EvictionConditionType, Status, find_condition
 from gitfleet.api.holds import HOLD_PREFIX, REWRITE_PREFIX
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
+from gitfleet.api.stage_tasks import AnalysisScope, StageTask
 from gitfleet.api.values import (
     Annotations,
     IntOrPercent,
@@ -32,7 +32,6 @@ from gitfleet.api.values import (
     SnapshotIndex,
     above_zero,
 )
-from gitfleet.formats.durations import SCHEMA_WITH_ZERO, read_seconds, seconds_text
 
 _API_VERSION: Final = f"{PLACEMENT_GROUP}/v1beta1"
 
@@ -42,8 +41,6 @@ def _stage_name(text: str) -> str | None:
     return None if fits else "must be lower-case letters and digits only, 1 to 63; rename it"
 
 
-_WAIT: Final = Form(partial(read_seconds, zero=True), SCHEMA_WITH_ZERO, seconds_text)
-"""Hubs write 0s in approvals (seed 003); a TimedWait needs more."""
 DIGEST: Final = "gitfleet.dev/digest"
 """The annotation of an approval that says for which request, of those of its name, it was given."""
 SNAPSHOT_INDEX: Final = "gitfleet.dev/resource-snapshot-index"
@@ -53,18 +50,6 @@ Concurrency = Annotated[IntOrPercent, above_zero("must be at least 1, or 1% to 1
 
 ShortKey = Annotated[NamespacedName, Inline(("metadata",), types={"name": ShortName})]
 """For kinds whose names KubeFleet limits to 63 characters."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageTask:
-    """Something that must be over before the run goes on.
-
-    type: Approval waits for a person, TimedWait for its time
-    waitTime: how long a TimedWait takes, such as 1h
-    """
-
-    type: Annotated[str, OneOf("Approval", "TimedWait")]
-    wait_seconds: Annotated[float | None, _WAIT, At("waitTime")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +78,7 @@ class Stage:
     sorting_label_key: LabelKey | None = None
     max_concurrency: Concurrency = 1
     before_tasks: Annotated[tuple[StageTask, ...], Len(0, 1), At("beforeStageTasks")] = ()
-    after_tasks: Annotated[tuple[StageTask, ...], Len(0, 2), At("afterStageTasks")] = ()
+    after_tasks: Annotated[tuple[StageTask, ...], Len(0, 3), At("afterStageTasks")] = ()
     stuck_after: Seconds | None = None
     max_failures: IntOrPercent | None = None
     on_failure: Annotated[str, OneOf("Wait", "Stop", "Rollback")] | None = None
@@ -102,21 +87,13 @@ class Stage:
     start_rate: Annotated[int, Interval(ge=1)] | None = None
 
     def breaks(self) -> Iterator[Break]:
-        """Before a stage only an approval; after it at most one task of each type; TimedWait alone has a time."""
+        """Before a stage only an approval; after it at most one task of each type."""
         for index, task in enumerate(self.before_tasks):
             if task.type != "Approval":
                 yield ("beforeStageTasks", index, "type"), "must be Approval before a stage; correct it"
-        for name, tasks in (("beforeStageTasks", self.before_tasks), ("afterStageTasks", self.after_tasks)):
-            for index, task in enumerate(tasks):
-                here = (name, index)
-                if task.type in [earlier.type for earlier in tasks[:index]]:
-                    yield (*here, "type"), f"{task.type} stands twice; remove one"
-                if task.type == "TimedWait" and task.wait_seconds is None:
-                    yield (*here, "waitTime"), "is required with type TimedWait; add a duration such as 1h"
-                if task.type == "TimedWait" and task.wait_seconds == 0:
-                    yield (*here, "waitTime"), "must be a duration of more than zero; raise it"
-                if task.type == "Approval" and task.wait_seconds:
-                    yield (*here, "waitTime"), "does not go with type Approval; remove it"
+        for index, task in enumerate(self.after_tasks):
+            if task.type in [earlier.type for earlier in self.after_tasks[:index]]:
+                yield ("afterStageTasks", index, "type"), f"{task.type} stands twice; remove one"
 
 
 def strategy_kind(namespace: str) -> str:
@@ -152,8 +129,12 @@ class StagedStrategy:
                 yield ("spec", "stages", index), sentence
 
     def breaks(self) -> Iterator[Break]:
-        """Stages have names of their own."""
+        """Stages have names of their own, and a stage that is compared with later ones has some."""
         yield from names_taken((stage.name for stage in self.stages), "stages", "stage")
+        for index, task in enumerate(self.stages[-1].after_tasks):
+            if task.scope is AnalysisScope.CANARY:
+                where = ("spec", "stages", len(self.stages) - 1, "afterStageTasks", index, "scope")
+                yield where, "is compared with later stages, and this is the last one; write Stage or Cluster"
 
 
 BEGAN_ELSEWHERE: Final = "before it came here"

@@ -99,6 +99,7 @@ def _decide(
         failures=failures.found,
         deletions=shared.deletions,
         overrides=shared.overrides,
+        calls=placements.calls(),
     )
     memo = Memo(works=rendered, plans=planned, shared=shared.memo(failures), placements=placements, times=memo.times)
     return with_advance(decision, rolling), memo, placements.kept(kept)

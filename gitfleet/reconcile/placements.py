@@ -19,6 +19,7 @@ from gitfleet.api.conditions import Condition
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.staged import Eviction
 from gitfleet.errors import GiveUp
+from gitfleet.model.calls import Call
 from gitfleet.model.failures import Failures, Subject, attempt
 from gitfleet.model.rolling import Frozen, RolloutPlan
 from gitfleet.model.state import FleetState, MisreadObjects, PlacementRecord, keep
@@ -86,6 +87,10 @@ class PlacementsMemo:
     def runs(self) -> dict[PlacementKey, Advanced]:
         """What became of the unfinished runs of each placement that could be decided; None of them where it failed."""
         return {key: one.runs or Advanced() for key, one in self.decided.items()}
+
+    def calls(self) -> tuple[Call, ...]:
+        """What the runs of all placements ask of metric providers."""
+        return tuple(call for one in self.decided.values() if one.runs is not None for call in one.runs.calls)
 
     def kept(self, wanted: removals.Kept) -> removals.Kept:
         """What had to be kept of what was to be kept: the rest is wanted again."""

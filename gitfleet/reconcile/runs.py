@@ -19,6 +19,7 @@ from gitfleet.api.runs import ApprovalRequest, RunRecord
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.api.staged import Approval, StagedRun, strategy_kind
 from gitfleet.api.values import NamespacedName
+from gitfleet.model.calls import Call
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.rolling import RolloutPlan
@@ -116,12 +117,14 @@ class Beside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advanced:
-    """A placement's runs after a pass, its bindings, and the plan that says what they moved and what they wait for."""
+    """A placement's runs after a pass, its bindings, and the plan that says what they moved and what they wait for;
+    `calls` are to be under way."""
 
     runs: tuple[RunRecord, ...] = ()
     requests: Requests = field(default_factory=dict)
     record: PlacementRecord | None = None
     plan: RolloutPlan | None = None
+    calls: tuple[Call, ...] = ()
 
 
 def advance(
@@ -167,7 +170,8 @@ def _advanced(
         requests |= step.requests
         steps.append(step)
     plan = _plan(record, steps) if record is not None and steps else None
-    return Advanced(runs=tuple(step.run for step in steps), requests=requests, record=record, plan=plan)
+    calls = tuple(call for step in steps for call in step.calls)
+    return Advanced(runs=tuple(step.run for step in steps), requests=requests, record=record, plan=plan, calls=calls)
 
 
 def with_runs(
@@ -219,6 +223,8 @@ def _step(
         had=beside.had,
         silent=rollout.silent_since(record, beside.clusters) if record is not None else {},
         freezes=beside.freezes,
+        templates=wanted.metric_templates,
+        measured=beside.inputs.answers,
         now=beside.inputs.now,
         commit=wanted.commit,
     )

@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from gitfleet.api.runs import StageStatus
-from gitfleet.api.staged import Stage, StageTask
+from gitfleet.api.stage_tasks import StageTask
+from gitfleet.api.staged import Stage
 from gitfleet.formats.durations import seconds_text
 from gitfleet.model.state import FleetState
 from gitfleet.rollout import staged

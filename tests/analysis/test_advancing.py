@@ -53,7 +53,7 @@ def test_the_first_measurement_waits_for_its_delay_and_the_next_for_the_interval
     metrics, where = [metric(initial_delay=30.0, interval=60.0, count=2)], scope()
     found = advance(metrics, (), where, {}, at(29))
     assert (found.measurements, found.queries, found.wake_at) == ((), (), at(30))
-    assert found.message == "error-rate has not been measured yet"
+    assert found.message == "error-rate has not been measured"
     found = advance(metrics, (), where, {}, at(31.5))
     (query,) = found.queries
     assert query == MetricQuery(
@@ -107,7 +107,7 @@ def test_the_first_measurement_waits_for_its_delay_and_the_next_for_the_interval
             FAILED,
             f"{_FAILED.format('00', _MISSING)}, inconclusive 1 time running (inconclusiveLimit 0)",
         ),
-        ({"args": {"cluster": "eu-2"}}, [], RUNNING, "error-rate has not been measured yet"),
+        ({"args": {"cluster": "eu-2"}}, [], RUNNING, "error-rate is being measured"),
     ],
 )
 def test_measurements_running(fields: dict[str, Any], said: list[Any], verdict: AnalysisVerdict, message: str) -> None:

@@ -9,10 +9,17 @@ import pytest
 from gitfleet.analysis.judging import judged
 from gitfleet.api.metrics import MetricsRange, NoData
 from gitfleet.api.workload_records import MeasurementVerdict
+from gitfleet.formats.cel import read_metric_condition
 from tests.analysis.builders import answer, metric
 
 P, F, N = MeasurementVerdict.PASSED, MeasurementVerdict.FAILED, MeasurementVerdict.INCONCLUSIVE
 _ALONE: dict[str, Any] = {"metrics_range": None}
+
+
+def cel(*, success: str | None = None, failure: str | None = None) -> dict[str, Any]:
+    """Conditions alone."""
+    given = {"success_condition": success, "failure_condition": failure}
+    return _ALONE | {name: read_metric_condition(text) for name, text in given.items() if text is not None}
 
 
 @pytest.mark.parametrize(
@@ -33,6 +40,28 @@ _ALONE: dict[str, Any] = {"metrics_range": None}
         ({"no_data": NoData.COUNT_AS_PASSED}, "none", P, (), "noData is Pass"),
         ({"no_data": NoData.INCONCLUSIVE}, "none", N, (), "noData is Inconclusive"),
         ({}, "error", N, (), "connection refused"),
+        (cel(success="result < 0.05"), 0.01, P, (0.01,), ""),
+        (cel(success="result < 0.05"), 0.12, F, (0.12,), "successCondition result < 0.05 is false"),
+        (cel(failure="result > 0.5"), 0.12, P, (0.12,), ""),
+        (cel(failure="result > 0.5"), 0.7, F, (0.7,), "failureCondition result > 0.5 is true"),
+        (cel(success="result < 0.05", failure="result > 0.5"), 0.01, P, (0.01,), ""),
+        (
+            cel(success="result < 0.05", failure="result > 0.5"),
+            0.12,
+            N,
+            (0.12,),
+            "successCondition result < 0.05 is false, and so is failureCondition result > 0.5",
+        ),
+        (cel(success="results.all(r, r < 0.05)"), (0.01, 0.12), F, (0.01, 0.12), "successCondition results.all(r, r"),
+        (cel(success="results[0] < results[1] * 1.5"), (0.01, 0.02), P, (0.01, 0.02), ""),
+        (cel(success="results[1] < 2.0"), 0.01, N, (0.01,), "a condition cannot be evaluated: "),
+        (
+            cel(success="result > 0.0") | {"metrics_range": MetricsRange(max=0.05)},
+            0.12,
+            F,
+            (0.12,),
+            "above the largest allowed 0.05",
+        ),
         ({}, (0.0,) * 51, N, (), "it has 51 values, and at most 50 are judged; aggregate them in the query"),
     ],
 )
@@ -40,7 +69,8 @@ def test_a_measurement(
     fields: dict[str, Any], said: Any, verdict: MeasurementVerdict, values: tuple[float, ...], why: str
 ) -> None:
     found = judged(metric(**fields), answer("x", said))
-    assert (found.verdict, found.values, found.why) == (verdict, values, why)
+    assert (found.verdict, found.values) == (verdict, values)
+    assert found.why.startswith(why) and bool(found.why) == bool(why)
 
 
 def test_the_range_is_the_measured_value_alone_where_it_is_compared() -> None:

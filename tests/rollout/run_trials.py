@@ -15,13 +15,17 @@ from gitfleet.api.conditions import Conditions, Status, find_condition
 from gitfleet.api.freeze_files import Freeze, FreezeRules
 from gitfleet.api.freezes import FreezeScope
 from gitfleet.api.labels import LabelSelector
+from gitfleet.api.metrics import CanaryMetric, MetricProvider, MetricsRange, MetricTemplate, TemplateReference
+from gitfleet.api.objects import Manifest, ObjectKey, Origin
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy
 from gitfleet.api.runs import ASKED_AT, ClusterUpdate, RunRecord, StageStatus
 from gitfleet.api.snapshots import PolicySnapshot, ResourceSnapshot
-from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval, Stage, StagedStrategy, StageTask
+from gitfleet.api.stage_tasks import StageTask
+from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval, Stage, StagedStrategy
 from gitfleet.api.strategies import RollingUpdate, RolloutStrategy, RolloutStrategyType
 from gitfleet.api.values import NamespacedName
 from gitfleet.formats.times import EPOCH
+from gitfleet.model.calls import MetricAnswer, MetricOutcome, MetricQuery
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import freezes_at, staged
 from gitfleet.rollout.freezes import Freezes
@@ -116,6 +120,33 @@ def trial(*stages: Stage, clusters: str = "ab", **fields: Any) -> Trial:
     return Trial(RunRequest(**{**given, **fields}))
 
 
+def analysis(*metrics: CanaryMetric, **fields: Any) -> StageTask:
+    """An Analysis of a rate of errors that must not be above 0.05, or of other metrics."""
+    return StageTask(type="Analysis", metrics=metrics or (metric(),), **fields)
+
+
+def metric(name: str = "errors", **fields: Any) -> CanaryMetric:
+    """A metric of template shop/NAME that must not be above 0.05."""
+    given: dict[str, Any] = {"metrics_range": MetricsRange(max=0.05)}
+    return CanaryMetric(name=name, template_ref=TemplateReference(namespace="shop", name=name), **{**given, **fields})
+
+
+def templates(**queries: str) -> Mapping[NamespacedName, MetricTemplate]:
+    """The templates of namespace shop."""
+    found = {NamespacedName("shop", name): query for name, query in queries.items()}
+    provider = MetricProvider(address="http://prometheus.example")
+    return {key: MetricTemplate(key=key, provider=provider, query=query) for key, query in found.items()}
+
+
+def updated(*stages: Stage, clusters: str = "a", **given: Any) -> Trial:
+    """A run whose first stage has updated these clusters, before the pass that sees that."""
+    run = begun(*stages, clusters=clusters, **given)
+    with redirect_stdout(StringIO()):
+        run.go(5)
+    run.observe(clusters.lower(), "Available")
+    return run
+
+
 def begun(*stages: Stage, **given: Any) -> Trial:
     """The same after its first pass."""
     run = trial(*stages, **given)
@@ -161,6 +192,19 @@ class Trial:
             stuck = " is stuck in stage " in one and any(" is stuck waiting for " in wait for wait in waits)
             assert stuck or any(one.startswith(wait.partition(";")[0]) for wait in waits), (one, waits)
 
+    def measured(self, *values: float, seconds: float = 0) -> None:
+        """One pass for which the queries of the last one have come to these values, in their order; NaN: no data."""
+        answers = {
+            call.id: MetricAnswer(
+                id=call.id,
+                at=self.request.now,
+                outcome=MetricOutcome.NO_DATA if value != value else MetricOutcome.MEASURED,
+                values=() if value != value else (value,),
+            )
+            for call, value in zip(self.step.calls, values, strict=True)
+        }
+        self.go(seconds, measured=answers)
+
     def binding(self, name: str) -> Binding:
         """The binding of a cluster that is not given up."""
         return next(b for b in self.step.bindings if b.cluster == name and b.deleting is None)
@@ -187,6 +231,14 @@ class Trial:
         assert self.request.record is not None
         placement = replace(self.request.record.placement, **fields)
         self.request = replace(self.request, record=replace(self.request.record, placement=placement))
+
+    def give(self, *objects: str) -> None:
+        """What is in every snapshot of the placement: `group/version/kind/namespace/name`."""
+        assert self.request.record is not None
+        keys = [ObjectKey("", *one.split("/")) if one.count("/") == 3 else ObjectKey(*one.split("/")) for one in objects]
+        held = tuple(Manifest(key=key, body={}, digest="", origin=Origin("a.yaml", 1, 0)) for key in keys)
+        known = tuple(replace(one, manifests=held) for one in self.request.record.resource_snapshots)
+        self.request = replace(self.request, record=replace(self.request.record, resource_snapshots=known))
 
     def tell_requests(self) -> None:
         """The approval requests, and what is asked of people."""
@@ -240,6 +292,9 @@ class Trial:
         yield from (f"held {one.cluster}: {one.kind}, {one.reason}" for one in self.step.held)
         yield from (f"waits: {one}" for one in self.step.waiting)
         yield from (f"asks: {one}" for one in self.step.asks)
+        for call in self.step.calls:
+            if isinstance(call, MetricQuery):
+                yield f"query {call.query} at {self._when(call.at)}"
         if self.step.clock is not None:
             yield f"again in {self.step.clock}"
 

@@ -60,8 +60,13 @@ def started_at(cluster: ClusterUpdate) -> datetime | None:
 
 def timed_end(stage: StageStatus, seconds: float, now: datetime) -> datetime:
     """When a timed wait is over that counts from the recorded moment at which the stage began to wait."""
+    return waiting_since(stage, now) + timedelta(seconds=seconds)
+
+
+def waiting_since(stage: StageStatus, now: datetime) -> datetime:
+    """The recorded moment at which the stage began to wait."""
     waiting = find_condition(stage.conditions, RunConditionType.PROGRESSING)
-    return (waiting.last_transition_time if waiting is not None else now) + timedelta(seconds=seconds)
+    return waiting.last_transition_time if waiting is not None else now
 
 
 def next_start(spec: Stage, starts: Iterable[datetime | None], now: datetime) -> datetime | None:

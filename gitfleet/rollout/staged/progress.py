@@ -221,7 +221,7 @@ def _executed(work: Pass, spec: Stage, stage: StageStatus) -> StageStatus:
         if is_through(stage):
             stage = work.stage(stage, StageEvent.UPDATED)
     if stage_phase(stage) is StagePhase.WAITING:
-        stage, over = after_tasks(work, stage, spec.after_tasks)
+        stage, over = after_tasks(work, spec, stage)
         if over:
             stage = work.stage(stage, StageEvent.FINISH)
     if work.failure:
@@ -296,4 +296,5 @@ def _result(work: Pass, status: RunStatus) -> RunStep:
         waiting=tuple(work.waiting),
         asks=tuple(work.asks),
         clock=min(work.clocks, default=None),
+        calls=() if work.failure else tuple(work.calls),
     )

@@ -9,10 +9,12 @@ from datetime import datetime, timedelta
 from gitfleet.api.bindings import Binding, BindingState, PinnedLabels, is_active
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Condition
+from gitfleet.api.metrics import MetricTemplate
 from gitfleet.api.runs import ApprovalRequest, RunRecord
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.api.staged import Approval, StagedRun, StagedStrategy
 from gitfleet.api.values import NamespacedName
+from gitfleet.model.calls import Answers, Call
 from gitfleet.model.rolling import Held, Move
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout.freezes import Freezes
@@ -32,6 +34,7 @@ class RunRequest:
     `requests` are the run's approval requests, `approvals` what people have merged. `disturbed` are clusters where
     drift is being corrected, `silent` those that do not answer, and since when; `quarantined` says of the placement's
     content that must not go out why, by its digest; `had` is what each cluster had before any run moved it now.
+    `templates` are those that metrics may name, `measured` what came of the calls of earlier passes.
     """
 
     run: RunRecord
@@ -53,6 +56,8 @@ class RunRequest:
     had: Mapping[str, Binding] = field(default_factory=dict)
     silent: Mapping[str, datetime] = field(default_factory=dict)
     freezes: Freezes = Freezes()
+    templates: Mapping[NamespacedName, MetricTemplate] = field(default_factory=dict)
+    measured: Answers = field(default_factory=dict)
     now: datetime
     commit: str = ""
     """The watched branch's."""
@@ -80,7 +85,7 @@ class RunStep:
 
     `moves` and `held` say which clusters it moves and which wait, and why; `waiting` what the run itself waits for, and
     `asks` what only a person can let go on, in a sentence each; `clock` is how long until time alone may change
-    something.
+    something, `calls` are to be under way.
     """
 
     run: RunRecord
@@ -91,6 +96,7 @@ class RunStep:
     waiting: tuple[str, ...] = ()
     asks: tuple[str, ...] = ()
     clock: timedelta | None = None
+    calls: tuple[Call, ...] = ()
 
 
 def snapshot_for(run: StagedRun, record: PlacementRecord) -> ResourceSnapshot | None:

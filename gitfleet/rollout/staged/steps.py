@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from gitfleet.api.bindings import Binding
-from gitfleet.api.runs import ApprovalRequest, ClusterUpdate, RunStatus, StageStatus
+from gitfleet.api.runs import ApprovalRequest, ClusterUpdate, RunStatus, StageStatus, TaskStatus
 from gitfleet.api.values import NamespacedName
+from gitfleet.model.calls import Call
 from gitfleet.model.rolling import Frozen, Held, Move, MoveKind, RolloutRequest
 from gitfleet.rollout.staged.phases import (
     CLUSTER_MARKS,
@@ -19,12 +20,14 @@ from gitfleet.rollout.staged.phases import (
     STAGE_MOVES,
     ClusterEvent,
     ClusterPhase,
+    Mark,
     RunEvent,
     RunPhase,
     StageEvent,
     StagePhase,
     marked,
     phase_of,
+    with_condition,
 )
 from gitfleet.rollout.staged.requests import RunRequest
 
@@ -53,6 +56,7 @@ class Pass:
     waiting: list[str] = field(default_factory=list)
     asks: list[str] = field(default_factory=list)
     clocks: list[timedelta] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
 
     @property
     def now(self) -> datetime:
@@ -102,6 +106,11 @@ class Pass:
             start_time=stage.start_time or (self.now if starts else None),
             end_time=stage.end_time or (self.now if ends else None),
         )
+
+    def task(self, task: TaskStatus, mark: Mark) -> TaskStatus:
+        """A task with a condition set."""
+        conditions = with_condition(task.conditions, mark, self.now, self.request.run.generation)
+        return task if conditions is task.conditions else replace(task, conditions=conditions)
 
     def cluster(self, cluster: ClusterUpdate, event: ClusterEvent, message: str = "") -> ClusterUpdate:
         """The cluster after an event."""

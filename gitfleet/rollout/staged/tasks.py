@@ -1,4 +1,5 @@
-"""What stands before and after a stage: approvals and timed waits (KubeFleet pkg/controllers/updaterun, execution.go).
+"""What stands before and after a stage: approvals and timed waits (KubeFleet pkg/controllers/updaterun, execution.go),
+and analyses.
 
 An approval counts when the watched branch has an approval with the request's name whose condition Approved is True, and
 then for good; Approved False rejects.
@@ -22,16 +23,18 @@ from gitfleet.api.runs import (
     StageStatus,
     TaskStatus,
 )
-from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval, StageTask
+from gitfleet.api.stage_tasks import ANALYSIS
+from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval, Stage
 from gitfleet.api.values import NamespacedName
 from gitfleet.formats.times import EPOCH, time_text
 from gitfleet.model.approvals import Asked
+from gitfleet.rollout.staged.analyses import analyse
 from gitfleet.rollout.staged.pace import timed_end
-from gitfleet.rollout.staged.phases import Mark, with_condition
+from gitfleet.rollout.staged.phases import Mark
 from gitfleet.rollout.staged.requests import snapshot_for
 from gitfleet.rollout.staged.stages import alias_name
 from gitfleet.rollout.staged.steps import Pass
-from gitfleet.rollout.staged.waits import approval_wait, timed_wait
+from gitfleet.rollout.staged.waits import OVER, approval_wait, timed_wait
 
 _BEFORE, _AFTER = "beforeStage", "afterStage"
 _CREATED = {_BEFORE: RunReason.BEFORE_STAGE_REQUEST_CREATED, _AFTER: RunReason.AFTER_STAGE_REQUEST_CREATED}
@@ -99,29 +102,31 @@ def before_tasks(work: Pass, stage: StageStatus) -> tuple[StageStatus, bool]:
     return (stage if tasks == stage.before_tasks else replace(stage, before_tasks=tasks)), done
 
 
-def after_tasks(work: Pass, stage: StageStatus, tasks: tuple[StageTask, ...]) -> tuple[StageStatus, bool]:
+def after_tasks(work: Pass, spec: Stage, stage: StageStatus) -> tuple[StageStatus, bool]:
     """The stage with its after-stage tasks looked at, and whether all of them are over. A timed wait counts from the
     recorded moment at which the stage began to wait, so that no restart makes it longer."""
     done = []
-    for task, status in zip(tasks, stage.after_tasks, strict=True):
-        if task.type == "Approval":
+    for task, status in zip(spec.after_tasks, stage.after_tasks, strict=True):
+        if any(_holds(status, over) for over in OVER):
+            done.append(status)
+        elif task.type == "Approval":
             done.append(_approval(work, stage, status, _AFTER))
+        elif task.type == ANALYSIS:
+            done.append(analyse(work, spec, stage, task, status))
         else:
             done.append(_timed_wait(work, stage, status, task.wait_seconds or 0.0))
     new = tuple(done)
-    over = all(_is_approved(task) or _has_elapsed(task) for task in new)
+    over = all(any(_holds(task, over) for over in OVER) for task in new)
     return (stage if new == stage.after_tasks else replace(stage, after_tasks=new)), over
 
 
 def _timed_wait(work: Pass, stage: StageStatus, task: TaskStatus, seconds: float) -> TaskStatus:
-    if _has_elapsed(task):
-        return task
     end = timed_end(stage, seconds, work.now)
     if work.now < end:
         work.clock(end - work.now)
         work.waiting.append(timed_wait(work.name, stage.name, end))
         return task
-    return _marked(work, task, Mark(RunConditionType.WAIT_TIME_ELAPSED, Status.TRUE, RunReason.WAIT_TIME_ELAPSED))
+    return work.task(task, Mark(RunConditionType.WAIT_TIME_ELAPSED, Status.TRUE, RunReason.WAIT_TIME_ELAPSED))
 
 
 def _approval(work: Pass, stage: StageStatus, task: TaskStatus, when: str) -> TaskStatus:
@@ -135,7 +140,7 @@ def _approval(work: Pass, stage: StageStatus, task: TaskStatus, when: str) -> Ta
     if (request.parent_run, request.target_stage) != (work.request.run.key.name, stage.name):
         work.fail(f"approval request {key} belongs to stage {request.target_stage} of run {request.parent_run}")
         return task
-    task = _marked(work, task, Mark(RunConditionType.APPROVAL_REQUEST_CREATED, Status.TRUE, _CREATED[when]))
+    task = work.task(task, Mark(RunConditionType.APPROVAL_REQUEST_CREATED, Status.TRUE, _CREATED[when]))
     counted = request.accepted is not None  # then for good, though the run's own file is older than that
     answer = find_condition(request.conditions, APPROVED) if counted else None
     verdict = Verdict(Status.TRUE, "", answer) if counted else approval_for(request, work.request.approvals)
@@ -143,11 +148,11 @@ def _approval(work: Pass, stage: StageStatus, task: TaskStatus, when: str) -> Ta
     match verdict.answer:
         case Status.TRUE:
             mark = Mark(RunConditionType.APPROVAL_REQUEST_APPROVED, Status.TRUE, _APPROVED[when])
-            return _marked(work, task, mark)
+            return work.task(task, mark)
         case Status.FALSE:
             mark = Mark(RunConditionType.APPROVAL_REQUEST_APPROVED, Status.FALSE, RunReason.STAGE_TASK_REJECTED)
             work.fail(f"stage {stage.name} was {verdict.reason}")
-            return _marked(work, task, mark._replace(message=verdict.reason))
+            return work.task(task, mark._replace(message=verdict.reason))
         case _:
             side = "before" if when == _BEFORE else "after"
             work.asks.append(approval_wait(work.name, side, stage.name, key, verdict.reason))
@@ -198,17 +203,8 @@ def _answered(work: Pass, request: ApprovalRequest, verdict: Verdict) -> Approva
     return request if conditions == request.conditions else replace(request, conditions=conditions)
 
 
-def _marked(work: Pass, task: TaskStatus, mark: Mark) -> TaskStatus:
-    conditions = with_condition(task.conditions, mark, work.now, work.request.run.generation)
-    return task if conditions is task.conditions else replace(task, conditions=conditions)
-
-
 def _is_approved(task: TaskStatus) -> bool:
     return _holds(task, RunConditionType.APPROVAL_REQUEST_APPROVED)
-
-
-def _has_elapsed(task: TaskStatus) -> bool:
-    return _holds(task, RunConditionType.WAIT_TIME_ELAPSED)
 
 
 def _holds(task: TaskStatus, type_: RunConditionType) -> bool:

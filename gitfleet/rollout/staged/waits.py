@@ -13,6 +13,7 @@ from typing import Final
 from gitfleet.api.conditions import Conditions, Status, find_condition
 from gitfleet.api.holds import APPROVED
 from gitfleet.api.runs import ApprovalRequest, ClusterUpdate, RunConditionType, RunRecord, StageStatus, TaskStatus
+from gitfleet.api.stage_tasks import ANALYSIS
 from gitfleet.api.staged import Stage
 from gitfleet.api.values import NamespacedName
 from gitfleet.formats.times import moment_text
@@ -29,7 +30,12 @@ STOPPING_WAIT: Final = "run {} is stopping: what it started goes on to its end"
 STOPPED_WAIT: Final = "run {} is stopped and waits for spec.state Run"
 ROLLBACK_STOPPED_WAIT: Final = "run {} rolls back, and waits for spec.state Run"
 _DONE: Final = (StagePhase.SUCCEEDED, StagePhase.SKIPPED)
-_OVER: Final = (RunConditionType.APPROVAL_REQUEST_APPROVED, RunConditionType.WAIT_TIME_ELAPSED)
+OVER: Final = (
+    RunConditionType.APPROVAL_REQUEST_APPROVED,
+    RunConditionType.WAIT_TIME_ELAPSED,
+    RunConditionType.ANALYSIS_SUCCEEDED,
+)
+"""Which condition of a task says, each of its type, that it lets the run go on."""
 
 
 def waits_of(run: RunRecord, requests: Requests, now: datetime) -> tuple[str, ...]:
@@ -74,6 +80,11 @@ def timed_wait(run: str, stage: str, end: datetime) -> str:
     return f"run {run} waits in stage {stage} until {moment_text(end)}"
 
 
+def analysis_wait(run: str, stage: str, said: str) -> str:
+    """For an Analysis; `said` is how its metrics stand."""
+    return f"run {run} waits for the analysis of stage {stage}: {said}"
+
+
 def soak_wait(run: str, spec: Stage, stage: StageStatus, clusters: Iterable[ClusterUpdate]) -> str:
     """Until when those `clusters` of a stage that are healthy must stay so; "" where none must."""
     under_way = [c for c in clusters if cluster_phase(c) is ClusterPhase.UPDATING]
@@ -112,10 +123,13 @@ def _waits_in(run: RunRecord, spec: Stage, stage: StageStatus, requests: Request
     before = zip(spec.before_tasks, stage.before_tasks if phase is StagePhase.GATED else (), strict=False)
     after = zip(spec.after_tasks, stage.after_tasks if phase is StagePhase.WAITING else (), strict=False)
     for side, (task, status) in (*(("before", pair) for pair in before), *(("after", pair) for pair in after)):
-        if any(_holds(status, over) for over in _OVER):
+        if any(_holds(status, over) for over in OVER):
             continue
         if task.type == "TimedWait":
             yield timed_wait(name, stage.name, timed_end(stage, task.wait_seconds or 0.0, now))
+            continue
+        if task.type == ANALYSIS:
+            yield analysis_wait(name, stage.name, _message(status.conditions, RunConditionType.ANALYSIS_RUNNING))
             continue
         request = requests.get(NamespacedName(run.key.namespace, status.approval_request_name))
         if request is not None:

@@ -1,0 +1,66 @@
+"""What stands before and after a stage of a staged update: approvals, waits, and (gitfleet's own) metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from typing import Annotated, Final
+
+from annotated_types import Len
+
+from gitfleet.api.annotations import At, Break, Form, OneOf
+from gitfleet.api.metrics import CanaryMetric
+from gitfleet.formats.durations import SCHEMA_WITH_ZERO, read_seconds, seconds_text
+
+_WAIT: Final = Form(partial(read_seconds, zero=True), SCHEMA_WITH_ZERO, seconds_text)
+"""Hubs write 0s in approvals (seed 003); a TimedWait needs more."""
+ANALYSIS: Final = "Analysis"
+
+
+class AnalysisScope(StrEnum):
+    """What an Analysis measures: all clusters of the stage together, each of them by itself, or all of them together
+    against those of the later stages."""
+
+    STAGE = "Stage"
+    CLUSTER = "Cluster"
+    CANARY = "Canary"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageTask:
+    """Something that must be over before the run goes on.
+
+    type: Approval waits for a person, TimedWait for its time, Analysis for metrics
+    waitTime: how long a TimedWait takes, such as 1h
+    metrics: what an Analysis measures, and what lets the run go on
+    scope: whether an Analysis asks once for all clusters of the stage (Stage), for each of them (Cluster), or compares
+      them with those of the later stages (Canary)
+    onFailure: what the run does where an Analysis fails; as onFailure of the stage where it is absent, else Stop
+    """
+
+    type: Annotated[str, OneOf("Approval", "TimedWait", ANALYSIS)]
+    wait_seconds: Annotated[float | None, _WAIT, At("waitTime")] = None
+    metrics: Annotated[tuple[CanaryMetric, ...], Len(0, 20)] = ()
+    scope: AnalysisScope | None = None
+    on_failure: Annotated[str, OneOf("Wait", "Stop", "Rollback")] | None = None
+
+    def breaks(self) -> Iterator[Break]:
+        """TimedWait alone has a time, Analysis alone metrics, each under a name of its own."""
+        if self.type == "TimedWait" and self.wait_seconds is None:
+            yield ("waitTime",), "is required with type TimedWait; add a duration such as 1h"
+        if self.type == "TimedWait" and self.wait_seconds == 0:
+            yield ("waitTime",), "must be a duration of more than zero; raise it"
+        if self.type != "TimedWait" and self.wait_seconds:
+            yield ("waitTime",), f"does not go with type {self.type}; remove it"
+        if self.type == ANALYSIS and not self.metrics:
+            yield ("metrics",), "is required with type Analysis; add a metric"
+        if self.type != ANALYSIS:
+            given = {"metrics": self.metrics, "scope": self.scope, "onFailure": self.on_failure}
+            for name in (name for name, value in given.items() if value):
+                yield (name,), f"does not go with type {self.type}; remove it"
+        names = [metric.name for metric in self.metrics]
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                yield ("metrics", index, "name"), "is taken by an earlier metric; rename it"
