@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gitfleet.api.workload_records import RolloutMode
 from gitfleet.model.observations import LiveObject
 from gitfleet.workload.handlers.base import WorkloadHandler
-from gitfleet.workload.handlers.reading import is_ending, is_ready, name_of, text
+from gitfleet.workload.handlers.reading import is_ending, is_ready, is_seen, name_of, text
 from gitfleet.workload.handlers.values import Counts, Goal, Workloads
 
 
@@ -19,6 +19,16 @@ class OneObject(WorkloadHandler):
         if goal.mode is RolloutMode.SOURCE_TO_TARGET or seen.sources:
             return f"{name_of(seen)} has pods of both contents itself; leave sourceRef out"
         return ""
+
+    def health(self, seen: Workloads) -> str:
+        """Where nothing moves in it, whatever content it gets, it need only be seen: new content may repair it."""
+        live = seen.target
+        if live is not None and is_seen(live) and self._stands_still(live):
+            return ""
+        return super().health(seen)
+
+    def _stands_still(self, live: LiveObject) -> bool:
+        return False
 
 
 def counts_of_pods(pods: Sequence[LiveObject], upgraded: Sequence[LiveObject], observed: bool) -> Counts:

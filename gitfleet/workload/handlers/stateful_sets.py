@@ -82,6 +82,9 @@ class StatefulSetHandler(OneObject):
         is_raised = number(live.body, PARTITION) >= asked(live) and is_seen(live)
         return Scaling(fields={key: fields}, pods=_next_to_go(seen, live) if reverts and is_raised else ())
 
+    def _stands_still(self, live: LiveObject) -> bool:
+        return asked(live) <= number(live.body, PARTITION)
+
 
 def _fields(seen: Workloads, live: LiveObject, goal: Goal, step: Step, *, reverts: bool) -> Fields:
     if step is Step.RELEASE:

@@ -321,3 +321,114 @@ class StatefulSet(Model):
             "currentRevision": self.current,
             "updateRevision": self.revision,
         }
+
+
+@dataclass
+class CloneSet(Model):
+    """OpenKruise pkg/controller/cloneset: as many of the older content as `partition` says, in both directions."""
+
+    kind: str = "CloneSet"
+    api_version: str = "apps.kruise.io/v1alpha1"
+    current: str = "old"
+    found: list[Pod] = field(default_factory=list)
+
+    @classmethod
+    def running(cls, name: str, replicas: int, **strategy: Any) -> CloneSet:
+        spec = {"replicas": replicas, "template": {"spec": {"image": "old"}}, "updateStrategy": strategy}
+        one = cls(name=name, spec=spec)
+        one.found = [Pod(f"{name}-0{i}", "old", ready=True) for i in range(replicas)]
+        one.sync()
+        return one
+
+    @property
+    def pods(self) -> list[Pod]:
+        return self.found
+
+    def sync(self) -> None:
+        replicas, strategy = int(self.spec["replicas"]), self.spec["updateStrategy"]
+        partition = min(replicas, number(strategy.get("partition", 0), replicas, up=True))
+        most = number(strategy.get("maxUnavailable", "20%"), replicas, up=True)
+        while len(self.found) < replicas:
+            old = sum(pod.revision != self.revision for pod in self.found)
+            self.found.append(self.new_pod(self.current if old < partition else self.revision))
+        if not strategy.get("paused"):
+            old_pods = [pod for pod in self.found if pod.revision != self.revision]
+            new_pods = [pod for pod in self.found if pod.revision == self.revision]
+            surplus = len(old_pods) - partition
+            pods, revision = (old_pods, self.revision) if surplus > 0 else (new_pods, self.current)
+            for pod in sorted(pods, key=lambda pod: pod.ready)[: abs(surplus)]:
+                if not pod.ready or sum(not one.ready for one in self.found) < most:
+                    self.found[self.found.index(pod)] = self.new_pod(revision)
+        updated = [pod for pod in self.found if pod.revision == self.revision]
+        if len(updated) == replicas:
+            self.current = self.revision
+        self.status = {
+            "observedGeneration": self.generation,
+            "replicas": len(self.found),
+            "readyReplicas": sum(pod.ready for pod in self.found),
+            "updatedReplicas": len(updated),
+            "updatedReadyReplicas": sum(pod.ready for pod in updated),
+            "currentRevision": self.current,
+            "updateRevision": self.revision,
+        }
+
+
+@dataclass
+class DaemonSet(Model):
+    """pkg/controller/daemon by OnDelete: one pod on each node, a missing one of the newest template."""
+
+    kind: str = "DaemonSet"
+    nodes: list[str] = field(default_factory=list)
+    by_node: dict[str, Pod] = field(default_factory=dict)
+    generations: dict[str, int] = field(default_factory=dict)
+    template_generation: int = 1
+
+    @classmethod
+    def running(cls, name: str, nodes: int, *, broken: int = 0) -> DaemonSet:
+        spec = {"template": {"spec": {"image": "old"}}, "updateStrategy": {"type": "RollingUpdate"}}
+        one = cls(name=name, spec=spec, nodes=[f"node-{n}" for n in range(nodes)])
+        one.annotations = {"deprecated.daemonset.template.generation": "1"}
+        one.sync()
+        for n, pod in enumerate(one.pods):
+            pod.ready = n >= broken
+            pod.can = False
+        one.sync()
+        return one
+
+    @property
+    def pods(self) -> list[Pod]:
+        return list(self.by_node.values())
+
+    def give(self, fields: Fields) -> bool:
+        before = self.revision
+        changed = super().give(fields)
+        self.template_generation += self.revision != before
+        self.annotations = {"deprecated.daemonset.template.generation": str(self.template_generation)}
+        return changed
+
+    def live_pods(self) -> tuple[LiveObject, ...]:
+        return tuple(
+            pod.live(
+                {
+                    "controller-revision-hash": f"hash-of-{pod.revision}",
+                    "pod-template-generation": str(self.generations[pod.name]),
+                }
+            )
+            for pod in self.pods
+        )
+
+    def delete(self, name: str) -> None:
+        self.by_node = {node: pod for node, pod in self.by_node.items() if pod.name != name}
+
+    def sync(self) -> None:
+        self.by_node = {node: pod for node, pod in self.by_node.items() if node in self.nodes}
+        for node in self.nodes:
+            if node not in self.by_node:
+                pod = self.by_node[node] = self.new_pod(self.revision, node)
+                self.generations[pod.name] = self.template_generation
+        self.status = {
+            "observedGeneration": self.generation,
+            "desiredNumberScheduled": len(self.nodes),
+            "numberReady": sum(pod.ready for pod in self.pods),
+            "updatedNumberScheduled": sum(pod.revision == self.revision for pod in self.pods),
+        }

@@ -1,0 +1,109 @@
+"""CloneSet of OpenKruise: `updateStrategy.partition` is how many pods keep the older content; its controller does the
+rest (apis/apps/v1alpha1/clonesets_types.go). Raising the partition brings pods of before back, from Kruise 1.0 on.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gitfleet.api.workload_records import RolloutMode
+from gitfleet.formats.int_or_percent import is_zero, scaled
+from gitfleet.model.held_fields import Fields, value_at
+from gitfleet.model.observations import LiveObject
+from gitfleet.workload.handlers.one_object import OneObject, has_one_revision
+from gitfleet.workload.handlers.reading import (
+    REPLICAS,
+    asked,
+    given_back,
+    is_seen,
+    kept_fields,
+    name_of,
+    number,
+    of_manifest,
+    pods_there,
+    ready_there,
+)
+from gitfleet.workload.handlers.replicas import until_seen
+from gitfleet.workload.handlers.values import Counts, Goal, Scaling, Step, Workloads
+
+PARTITION: Final = "/spec/updateStrategy/partition"
+PAUSED: Final = "/spec/updateStrategy/paused"
+UNAVAILABLE: Final = "/spec/updateStrategy/maxUnavailable"
+SURGE: Final = "/spec/updateStrategy/maxSurge"
+
+
+class CloneSetHandler(OneObject):
+    """partition, paused and maxUnavailable of its update strategy are moved."""
+
+    def refusal(self, seen: Workloads, goal: Goal) -> str:
+        """Its controller chooses the pods."""
+        if goal.pod_list:
+            return f"the controller of {name_of(seen)} chooses the pods; give replicas in place of podList"
+        return super().refusal(seen, goal)
+
+    def irreversible(self, seen: Workloads, goal: Goal) -> str:
+        """Its controller makes pods of the revision of before only while some pod has it."""
+        if goal.mode is RolloutMode.IN_PLACE and seen.target is not None and has_one_revision(seen.target):
+            return f"{name_of(seen)} no longer has the revision of before; give its template back in the manifest"
+        return ""
+
+    def counts(self, seen: Workloads, goal: Goal) -> Counts:
+        """By its status."""
+        live = seen.target
+        if goal.mode is not RolloutMode.IN_PLACE or live is None:
+            return super().counts(seen, goal)
+        there, ready = pods_there(live), ready_there(live)
+        upgraded = min(there, number(live.body, "/status/updatedReplicas"))
+        upgraded_ready = min(upgraded, ready, number(live.body, "/status/updatedReadyReplicas"))
+        found = Counts(
+            upgraded=upgraded,
+            upgraded_ready=upgraded_ready,
+            old=there - upgraded,
+            old_ready=ready - upgraded_ready,
+            observed=is_seen(live) and there >= asked(live) and upgraded >= asked(live) - _partition(live),
+        )
+        return until_seen(found, seen, goal)
+
+    def scale(self, seen: Workloads, goal: Goal, step: Step) -> Scaling:
+        """The partition, and how many pods may be missing."""
+        live = seen.target
+        if goal.mode is not RolloutMode.IN_PLACE or live is None:
+            return super().scale(seen, goal, step)
+        return Scaling(fields={live.key: _fields(seen, live, goal, step)})
+
+    def _stands_still(self, live: LiveObject) -> bool:
+        return value_at(live.body, PAUSED) is True
+
+
+def _fields(seen: Workloads, live: LiveObject, goal: Goal, step: Step) -> Fields:
+    kept = kept_fields(live.body, (REPLICAS, PARTITION, UNAVAILABLE))
+    if step is Step.RELEASE:
+        return {
+            REPLICAS: of_manifest(seen, REPLICAS, goal.size),
+            PARTITION: 0,
+            PAUSED: False,
+            UNAVAILABLE: given_back(seen, UNAVAILABLE, "20%"),
+        }
+    if step is Step.HOLD:
+        return {**kept, PARTITION: asked(live), PAUSED: True}
+    if step is Step.KEEP or (step is Step.REVERT and has_one_revision(live)):
+        return {**kept, PAUSED: True}
+    upgraded = {Step.CLAIM: goal.before, Step.REVERT: 0}.get(step, goal.upgraded)
+    surge = value_at(live.body, SURGE)
+    is_replaced_in_place = not isinstance(surge, int | str) or is_zero(surge)
+    return {
+        REPLICAS: goal.size,
+        PARTITION: max(0, goal.size - upgraded),
+        PAUSED: False,
+        # Without a surge one pod at least has to be missing while it is replaced.
+        UNAVAILABLE: max(1, goal.unavailable) if is_replaced_in_place else goal.unavailable,
+    }
+
+
+def _partition(live: LiveObject) -> int:
+    """How many pods are to keep the older content; a percentage is rounded up."""
+    value = value_at(live.body, PARTITION)
+    try:
+        return scaled(value, asked(live)) if isinstance(value, int | str) else 0
+    except ValueError:
+        return 0
