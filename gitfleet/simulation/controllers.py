@@ -34,11 +34,10 @@ def start(stored: Stored, kind: kinds.Kind, body: JsonObject, around: Surroundin
     was_done = stored.done
     stored.first = stored.first and not stored.done
     if control.has_pods(key.group_kind, body, around.nodes):
-        before = stored.workload
+        before, moment = stored.workload, _moment(key, body, around)
         if before is None and was_done:
-            replicas = spec_of(body).get("replicas")
-            before = control.settled(key.group_kind, stored.live.body, replicas, around.now, around.nodes)
-        return _taken(stored, body, control.start(key.group_kind, body, before, _moment(key, body, around)))
+            before = control.settled(key.group_kind, stored.live.body, spec_of(body).get("replicas"), moment)
+        return _taken(stored, body, control.start(key.group_kind, body, before, moment))
     stored.workload = None
     rule = rule_for(around.rules, key, body)
     reports = statuses.has_status(key.group_kind) or (kind.custom and (kind.reports or rule is not None))
@@ -74,6 +73,8 @@ def _taken(stored: Stored, body: JsonObject, controlled: Controlled) -> JsonObje
 
 def _moment(key: ObjectKey, body: JsonObject, around: Surroundings) -> Moment:
     def delay_of(template: Any) -> Delay:
+        if not around.rules:
+            return default_delay(key, body)
         of_template = {**body, "spec": {**spec_of(body), "template": template}}
         rule = rule_for(around.rules, key, of_template)
         return rule.available if rule else default_delay(key, body)

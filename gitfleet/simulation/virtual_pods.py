@@ -6,13 +6,12 @@ They are no stored objects. Deleting a workload deletes its pods; nothing can wr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
 from gitfleet.simulation.bodies import Stored
-from gitfleet.simulation.pods.model import KINDS, Pod, Workload
+from gitfleet.simulation.pods.model import KINDS, Pod, Revision, Workload
 from gitfleet.simulation.pods.views import pod_name, pod_view
 from gitfleet.simulation.refusals import conflict, not_found
 from gitfleet.simulation.server import MemoryServer
@@ -23,9 +22,10 @@ POD: Final = GroupKind("", "Pod")
 def pods_in(server: MemoryServer, namespace: str, now: datetime) -> list[JsonObject]:
     """The pods of all workloads of a namespace (of every one, where it is ""), by namespace and name."""
     found = [
-        pod_view(stored.live.body, workload, pod, now)
+        pod_view(stored.live.body, revision, pod, now)
         for stored, workload in _workloads(server, namespace)
-        for pod in workload.pods
+        for revision in workload.revisions
+        for pod in revision.pods
     ]
     return sorted(found, key=lambda body: (body["metadata"]["namespace"], body["metadata"]["name"]))
 
@@ -41,12 +41,15 @@ def delete_pod(server: MemoryServer, key: ObjectKey, *, now: datetime, uid: str 
     found = _found(server, key)
     if found is None:
         raise not_found("", "pods", key.name)
-    stored, workload, pod = found
-    has = pod_view(stored.live.body, workload, pod, now)["metadata"]["uid"]
+    stored, revision, pod = found
+    has = pod_view(stored.live.body, revision, pod, now)["metadata"]["uid"]
     if uid is not None and has != uid:
         why = f"the UID in the precondition ({uid}) does not match the UID in record ({has})"
         raise conflict("", "pods", key.name, f"{why}. The object might have been deleted and then recreated")
-    stored.workload = replace(workload, pods=tuple(one for one in workload.pods if one.serial != pod.serial))
+    if stored.workload is not None:
+        left = revision._replace(pods=tuple(one for one in revision.pods if one is not pod))
+        kept = (left if one is revision else one for one in stored.workload.revisions)
+        stored.workload = stored.workload._replace(revisions=tuple(kept))
     server.restart(stored, now)
 
 
@@ -57,10 +60,11 @@ def _workloads(server: MemoryServer, namespace: str) -> Iterator[tuple[Stored, W
                 yield stored, stored.workload
 
 
-def _found(server: MemoryServer, key: ObjectKey) -> tuple[Stored, Workload, Pod] | None:
+def _found(server: MemoryServer, key: ObjectKey) -> tuple[Stored, Revision, Pod] | None:
     for stored, workload in _workloads(server, key.namespace):
         if key.name.startswith(f"{stored.live.key.name}-"):
-            for pod in workload.pods:
-                if pod_name(stored.live.body, workload, pod) == key.name:
-                    return stored, workload, pod
+            for revision in workload.revisions:
+                for pod in revision.pods:
+                    if pod_name(stored.live.body, revision, pod) == key.name:
+                        return stored, revision, pod
     return None

@@ -6,104 +6,101 @@ map has them.
 
 from __future__ import annotations
 
-from gitfleet.simulation.pods.model import Pod, Revision, Spec, Status, number, section, share
+from gitfleet.simulation.pods.model import Pod, Spec, Status, section, share
 from gitfleet.simulation.pods.stateful_sets import ON_DELETE
-from gitfleet.simulation.pods.work import Work
+from gitfleet.simulation.pods.work import Controller, Work
 
 
-def roll(work: Work, spec: Spec) -> None:
-    """Do what the controller does at this moment, until it has nothing more to do."""
-    update = work.latest(spec.get("template"))
-    nodes = work.moment.nodes
-    work.drop([pod for pod in work.pods if pod.place >= nodes])
-    present = {pod.place for pod in work.pods}
-    for node in range(nodes):
-        if node not in present:
-            work.make(update, node)
-    if not is_on_delete(spec):
-        surge, unavailable = _limits(spec, nodes)
-        if surge:
-            _surge(work, spec, update, surge)
-        else:
-            _replace(work, spec, update, unavailable)
-    work.pods.sort()
+class DaemonSetController(Controller):
+    """At work on one DaemonSet."""
 
+    def __init__(self, work: Work, spec: Spec) -> None:
+        super().__init__(work, spec)
+        self.update = work.latest(spec.get("template"))
+        self.nodes = work.moment.nodes
+        self.on_delete = section(spec, "updateStrategy").get("type") == ON_DELETE
+        rolling = section(spec, "updateStrategy", "rollingUpdate")
+        self.surge = share(rolling.get("maxSurge"), 0, self.nodes, up=True)
+        unavailable = share(rolling.get("maxUnavailable"), 1, self.nodes, up=True)
+        self.unavailable = unavailable if self.surge or unavailable else 1
 
-def is_on_delete(spec: Spec) -> bool:
-    """Whether a pod is made of the newest template only where somebody deleted it."""
-    return section(spec, "updateStrategy").get("type") == ON_DELETE
+    def roll(self) -> None:
+        """See Controller."""
+        work = self.work
+        work.drop([pod for pod in work.pods if pod.place >= self.nodes])
+        present = {pod.place for pod in work.pods}
+        for node in range(self.nodes):
+            if node not in present:
+                work.make(self.update, node)
+        if not self.on_delete and len(work.groups) > 1:
+            if self.surge:
+                self._surge()
+            else:
+                self._replace()
 
+    @property
+    def is_held(self) -> bool:
+        """See Controller."""
+        return self.on_delete or self.min_ready > 0
 
-def is_held(spec: Spec) -> bool:
-    """Whether something in the spec may keep it in the middle."""
-    return is_on_delete(spec) or number(spec.get("minReadySeconds"), 0) > 0
+    @property
+    def is_complete(self) -> bool:
+        """Every node has one pod, of the newest template and available."""
+        return self.work.available(self.update.pods, self.min_ready) == self.work.size == self.nodes
 
+    def status(self) -> Status:
+        """The counts of apps/v1: of each node the oldest pod."""
+        oldest = [pods[0] for pods in self._by_node().values()]
+        available = self.work.available(oldest, self.min_ready)
+        shown: Status = {
+            "desiredNumberScheduled": self.nodes,
+            "currentNumberScheduled": len(oldest),
+            "numberMisscheduled": 0,
+            "numberReady": self.work.available(oldest),
+        }
+        counts = {
+            "updatedNumberScheduled": sum(pod.revision == self.update.number for pod in oldest),
+            "numberAvailable": available,
+            "numberUnavailable": self.nodes - available,
+        }
+        return shown | {name: count for name, count in counts.items() if count}
 
-def is_complete(work: Work, spec: Spec) -> bool:
-    """Whether every node has one pod, of the newest template and available."""
-    update = work.latest(spec.get("template")).number
-    available = work.available(work.of(update), number(spec.get("minReadySeconds"), 0))
-    return available == len(work.pods) == work.moment.nodes
+    def _by_node(self) -> dict[int, list[Pod]]:
+        found: dict[int, list[Pod]] = {}
+        for pod in sorted(self.work.pods):
+            found.setdefault(pod.place, []).append(pod)
+        return found
 
+    def _replace(self) -> None:
+        """Old pods go where they are not available, and of the others so many that `maxUnavailable` are missing at
+        once."""
+        work = self.work
+        old = [pod for pod in work.pods if pod.revision != self.update.number]
+        missing = work.size - work.available(work.pods, self.min_ready)
+        gone = list[Pod]()
+        for pod in sorted(old, key=lambda pod: (work.is_available(pod, self.min_ready), pod.place)):
+            was_missing = not work.is_available(pod, self.min_ready)
+            if not was_missing and missing >= self.unavailable:
+                break
+            gone.append(pod)
+            is_missing = not work.is_available(work.make(self.update, pod.place), self.min_ready)
+            missing += is_missing - was_missing
+        work.drop(gone)
 
-def status(work: Work, spec: Spec) -> Status:
-    """The counts of apps/v1: of each node the oldest pod."""
-    update, nodes = work.latest(spec.get("template")).number, work.moment.nodes
-    oldest = [pods[0] for pods in _by_node(work).values()]
-    ready = work.ready(oldest)
-    available = work.available(oldest, number(spec.get("minReadySeconds"), 0))
-    shown: Status = {
-        "desiredNumberScheduled": nodes,
-        "currentNumberScheduled": len(oldest),
-        "numberMisscheduled": 0,
-        "numberReady": ready,
-    }
-    updated = sum(pod.revision == update for pod in oldest)
-    counts = {"updatedNumberScheduled": updated, "numberAvailable": available, "numberUnavailable": nodes - available}
-    return shown | {name: count for name, count in counts.items() if count}
-
-
-def _limits(spec: Spec, nodes: int) -> tuple[int, int]:
-    rolling = section(spec, "updateStrategy", "rollingUpdate")
-    surge = share(rolling.get("maxSurge"), 0, nodes, up=True)
-    unavailable = share(rolling.get("maxUnavailable"), 1, nodes, up=True)
-    return surge, unavailable if surge or unavailable else 1
-
-
-def _by_node(work: Work) -> dict[int, list[Pod]]:
-    found: dict[int, list[Pod]] = {}
-    for pod in sorted(work.pods):
-        found.setdefault(pod.place, []).append(pod)
-    return found
-
-
-def _replace(work: Work, spec: Spec, update: Revision, most: int) -> None:
-    """Old pods go where they are not available, and of the others so many that `most` are not available at once."""
-    min_ready = number(spec.get("minReadySeconds"), 0)
-    missing = sum(not work.is_available(pod, min_ready) for pod in work.pods)
-    old = [pod for pod in work.pods if pod.revision != update.number]
-    for pod in sorted(old, key=lambda pod: (work.is_available(pod, min_ready), pod.place)):
-        was_missing = not work.is_available(pod, min_ready)
-        if not was_missing and missing >= most:
-            return
-        work.pods.remove(pod)
-        is_missing = not work.is_available(work.make(update, pod.place), min_ready)
-        missing += is_missing - was_missing
-
-
-def _surge(work: Work, spec: Spec, update: Revision, most: int) -> None:
-    """New pods are made beside old ones, which go once the new ones are available."""
-    min_ready = number(spec.get("minReadySeconds"), 0)
-    extra = sum(len(pods) > 1 and not work.is_available(pods[-1], min_ready) for pods in _by_node(work).values())
-    for node, pods in sorted(_by_node(work).items()):
-        old = [pod for pod in pods if pod.revision != update.number]
-        new = next((pod for pod in pods if pod.revision == update.number), None)
-        if not old:
-            continue
-        if new is None:
-            if work.is_available(old[0], min_ready) and extra >= most:
+    def _surge(self) -> None:
+        """New pods are made beside old ones, which go once the new ones are available."""
+        work, nodes, gone = self.work, self._by_node(), list[Pod]()
+        extra = sum(len(pods) > 1 and not work.is_available(pods[-1], self.min_ready) for pods in nodes.values())
+        for node, pods in sorted(nodes.items()):
+            old = [pod for pod in pods if pod.revision != self.update.number]
+            new = next((pod for pod in pods if pod.revision == self.update.number), None)
+            if not old:
                 continue
-            new = work.make(update, node)
-            extra += not work.is_available(new, min_ready)
-        if work.is_available(new, min_ready):
-            work.drop(old)
+            if new is None:
+                if work.is_available(old[0], self.min_ready) and extra >= self.surge:
+                    continue
+                new = work.make(self.update, node)
+                extra += not work.is_available(new, self.min_ready)
+            if work.is_available(new, self.min_ready):
+                gone += old
+        work.drop(gone)

@@ -33,9 +33,8 @@ class Pod(NamedTuple):
     ready: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
-    """One template of a workload. `delay` is how long its pods take to become ready.
+class Revision(NamedTuple):
+    """One template of a workload, and its pods. `delay` is how long they take to become ready.
 
     The rest is what a Deployment writes into a ReplicaSet: the replicas that it wanted and had at most when it scaled
     the ReplicaSet last, and its `minReadySeconds`.
@@ -47,23 +46,18 @@ class Revision:
     wanted: int = 0
     most: int = 0
     min_ready: int = 0
+    pods: tuple[Pod, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workload:
-    """A workload's pods, and its revisions by age. `current` is the number of the revision that its controller counts
-    as the current one, `made` how many pods there were so far, and `since` the moment from which delays count: the
-    latest change of the spec, or deletion of a pod."""
+class Workload(NamedTuple):
+    """A workload's revisions with their pods, the newest last. `current` is the number of the revision that its
+    controller counts as the current one, `made` how many pods there were so far, and `since` the moment from which
+    delays count: the latest change of the spec, or deletion of a pod."""
 
     since: datetime
     revisions: tuple[Revision, ...] = ()
-    pods: tuple[Pod, ...] = ()
     current: int = 0
     made: int = 0
-
-    def revision(self, number: int) -> Revision | None:
-        """The revision of a number."""
-        return next((one for one in self.revisions if one.number == number), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +69,7 @@ class Moment:
     delay_of: Callable[[Any], Delay]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Controlled:
+class Controlled(NamedTuple):
     """What controllers made of a workload: its pods and status, whether all is as the spec wants it (`complete`),
     whether nothing changes by itself any more though something keeps it in the middle (`held`), and when it changes
     next."""
@@ -90,6 +83,7 @@ class Controlled:
 
 Status: TypeAlias = dict[str, Any]
 Spec: TypeAlias = Mapping[str, Any]
+_NOTHING: Final[Spec] = {}
 
 
 def spec_of(body: JsonObject) -> Spec:
@@ -97,11 +91,11 @@ def spec_of(body: JsonObject) -> Spec:
     return section(body, "spec")
 
 
-def section(value: Any, *path: str) -> Mapping[str, Any]:
+def section(value: Any, *path: str) -> Spec:
     """The mapping at a path; an empty one where there is none."""
     for name in path:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value if isinstance(value, Mapping) else {}
+        value = value.get(name) if isinstance(value, dict | Mapping) else None
+    return value if isinstance(value, dict | Mapping) else _NOTHING
 
 
 def number(value: Any, default: int) -> int:

@@ -25,12 +25,12 @@ def saved(workload: Workload) -> JsonObject:
                 "wanted": one.wanted,
                 "most": one.most,
                 "minReady": one.min_ready,
+                "pods": [
+                    [pod.serial, pod.place, pod.created.isoformat(), pod.ready.isoformat() if pod.ready else None]
+                    for pod in one.pods
+                ],
             }
             for one in workload.revisions
-        ],
-        "pods": [
-            [pod.serial, pod.place, pod.revision, pod.created.isoformat(), pod.ready.isoformat() if pod.ready else None]
-            for pod in workload.pods
         ],
     }
 
@@ -42,16 +42,16 @@ def loaded(value: Mapping[str, Any]) -> Workload:
         current=int(value["current"]),
         made=int(value["made"]),
         revisions=tuple(map(_revision, value["revisions"])),
-        pods=tuple(_pod(*parts) for parts in value["pods"]),
     )
 
 
 def _revision(value: Mapping[str, Any]) -> Revision:
     delay: Delay = "never" if value["delay"] is None else timedelta(seconds=value["delay"])
     number, wanted, most, ready = (int(value[name]) for name in ("number", "wanted", "most", "minReady"))
-    return Revision(number, value["template"], delay, wanted, most, ready)
+    pods = tuple(_pod(number, *parts) for parts in value["pods"])
+    return Revision(number, value["template"], delay, wanted, most, ready, pods)
 
 
-def _pod(serial: int, place: int, revision: int, created: str, ready: str | None) -> Pod:
+def _pod(revision: int, serial: int, place: int, created: str, ready: str | None) -> Pod:
     at = datetime.fromisoformat(ready) if ready else None
     return Pod(serial, place, revision, datetime.fromisoformat(created), at)

@@ -9,97 +9,88 @@ from __future__ import annotations
 
 from typing import Final
 
-from gitfleet.simulation.pods.model import Pod, Revision, Spec, Status, number, section
-from gitfleet.simulation.pods.work import Work
+from gitfleet.simulation.pods.model import Pod, Spec, Status, number, section
+from gitfleet.simulation.pods.work import Controller, Group, Work
 
 ON_DELETE: Final = "OnDelete"
 
 
-def roll(work: Work, spec: Spec) -> None:
-    """Do what the controller does at this moment, until it has nothing more to do."""
-    update = work.latest(spec.get("template"))
-    current = work.numbered(work.current) or update
-    work.current = current.number
-    first = number(section(spec, "ordinals").get("start"), 0)
-    wanted = range(first, first + number(spec.get("replicas"), 1))
-    present = {pod.place for pod in work.pods}
-    for ordinal in wanted:
-        if ordinal not in present:
-            work.make(_revision_for(ordinal, spec, current, update), ordinal)
-    work.pods.sort(key=lambda pod: pod.place)
-    if _rolls_out(work, spec, wanted):
-        work.drop([pod for pod in work.pods if pod.place not in wanted])
-        if not _is_on_delete(spec):
-            _update(work, spec, current, update)
-    updated = work.of(update.number)
-    if not _is_on_delete(spec) and work.ready(updated) == len(work.pods) == len(wanted):
-        work.current = update.number
+class StatefulSetController(Controller):
+    """At work on one StatefulSet."""
 
+    def __init__(self, work: Work, spec: Spec) -> None:
+        super().__init__(work, spec)
+        self.update = work.latest(spec.get("template"))
+        strategy = section(spec, "updateStrategy")
+        self.on_delete = strategy.get("type") == ON_DELETE
+        self.partition = 0 if self.on_delete else number(section(strategy, "rollingUpdate").get("partition"), 0)
+        first = number(section(spec, "ordinals").get("start"), 0)
+        self.wanted = range(first, first + number(spec.get("replicas"), 1))
 
-def is_held(spec: Spec) -> bool:
-    """Whether something in the spec may keep it in the middle."""
-    return _is_on_delete(spec) or _partition(spec) > 0 or number(spec.get("minReadySeconds"), 0) > 0
+    def roll(self) -> None:
+        """See Controller."""
+        work = self.work
+        current = work.numbered(work.current) or self.update
+        work.current = current.number
+        present = {pod.place for pod in work.pods}
+        for ordinal in self.wanted:
+            if ordinal not in present:
+                work.make(self._revision_for(ordinal, current), ordinal)
+        if self._moves():
+            work.drop([pod for pod in work.pods if pod.place not in self.wanted])
+            if not self.on_delete:
+                self._update(current)
+        if not self.on_delete and work.available(self.update.pods) == work.size == len(self.wanted):
+            work.current = self.update.number
 
+    @property
+    def is_held(self) -> bool:
+        """See Controller."""
+        return self.on_delete or self.partition > 0 or self.min_ready > 0
 
-def is_complete(work: Work, spec: Spec) -> bool:
-    """Whether all pods are available and of the newest template, which is the current one."""
-    update = work.latest(spec.get("template")).number
-    available = work.available(work.pods, number(spec.get("minReadySeconds"), 0))
-    same = work.current == update and len(work.of(update)) == len(work.pods)
-    return same and available == len(work.pods) == number(spec.get("replicas"), 1)
+    @property
+    def is_complete(self) -> bool:
+        """All pods are available and of the newest template, which is the current one."""
+        if self.work.current != self.update.number:
+            return False
+        return self.work.available(self.update.pods, self.min_ready) == self.work.size == len(self.wanted)
 
+    def status(self) -> Status:
+        """The counts of apps/v1."""
+        work = self.work
+        current, ready = work.numbered(work.current), work.ready()
+        shown: Status = {
+            "replicas": work.size,
+            "currentReplicas": len(current.pods) if current else 0,
+            "updatedReplicas": len(self.update.pods),
+            "availableReplicas": work.available(work.pods, self.min_ready),
+            "currentRevision": work.current,
+            "updateRevision": self.update.number,
+        }
+        return shown | ({"readyReplicas": ready} if ready else {})
 
-def status(work: Work, spec: Spec) -> Status:
-    """The counts of apps/v1; revisions are numbers here."""
-    update = work.latest(spec.get("template")).number
-    ready = work.ready(work.pods)
-    shown: Status = {
-        "replicas": len(work.pods),
-        "currentReplicas": len(work.of(work.current)),
-        "updatedReplicas": len(work.of(update)),
-        "availableReplicas": work.available(work.pods, number(spec.get("minReadySeconds"), 0)),
-        "currentRevision": work.current,
-        "updateRevision": update,
-    }
-    return shown | ({"readyReplicas": ready} if ready else {})
+    def _update(self, current: Group) -> None:
+        """From the highest ordinal down, each once the ones above it are available."""
+        for pod in sorted(self.work.pods, key=lambda pod: pod.place, reverse=True):
+            if pod.place < self.partition:
+                break
+            kept = pod
+            if pod.revision != self.update.number:
+                self.work.drop([pod])
+                kept = self.work.make(self._revision_for(pod.place, current), pod.place)
+            if not self.work.is_available(kept, self.min_ready):
+                break
 
+    def _moves(self) -> bool:
+        """In order (the default) nothing is updated or scaled down while a pod that stays is not available: one that
+        never becomes so must be deleted by somebody."""
+        if self.spec.get("podManagementPolicy") == "Parallel":
+            return True
+        return all(self._is_fine(pod) for pod in self.work.pods)
 
-def _update(work: Work, spec: Spec, current: Revision, update: Revision) -> None:
-    """From the highest ordinal down, each once the ones above it are available."""
-    min_ready, partition = number(spec.get("minReadySeconds"), 0), _partition(spec)
-    for pod in reversed(list(work.pods)):
-        if pod.place < partition:
-            break
-        kept = pod if pod.revision == update.number else _replaced(work, pod, spec, current, update)
-        if not work.is_available(kept, min_ready):
-            break
-    work.pods.sort(key=lambda pod: pod.place)
+    def _is_fine(self, pod: Pod) -> bool:
+        return pod.place not in self.wanted or self.work.is_available(pod, self.min_ready)
 
-
-def _replaced(work: Work, pod: Pod, spec: Spec, current: Revision, update: Revision) -> Pod:
-    work.pods.remove(pod)
-    return work.make(_revision_for(pod.place, spec, current, update), pod.place)
-
-
-def _rolls_out(work: Work, spec: Spec, wanted: range) -> bool:
-    """In order (the default) nothing is updated or scaled down while a pod that stays is not available: one that never
-    becomes so must be deleted by somebody."""
-    if spec.get("podManagementPolicy") == "Parallel":
-        return True
-    min_ready = number(spec.get("minReadySeconds"), 0)
-    return all(work.is_available(pod, min_ready) for pod in work.pods if pod.place in wanted)
-
-
-def _revision_for(ordinal: int, spec: Spec, current: Revision, update: Revision) -> Revision:
-    """`newVersionedStatefulSetPod`."""
-    return current if ordinal < _partition(spec) else update
-
-
-def _partition(spec: Spec) -> int:
-    if _is_on_delete(spec):
-        return 0
-    return number(section(spec, "updateStrategy", "rollingUpdate").get("partition"), 0)
-
-
-def _is_on_delete(spec: Spec) -> bool:
-    return section(spec, "updateStrategy").get("type") == ON_DELETE
+    def _revision_for(self, ordinal: int, current: Group) -> Group:
+        """`newVersionedStatefulSetPod`."""
+        return current if ordinal < self.partition else self.update

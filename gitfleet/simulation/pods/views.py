@@ -10,7 +10,7 @@ from uuid import NAMESPACE_URL, uuid5
 from gitfleet.api.objects import JsonObject, key_of
 from gitfleet.formats import times
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.simulation.pods.model import CLONE_SET, DAEMON_SET, DEPLOYMENT, STATEFUL_SET, Pod, Workload, section
+from gitfleet.simulation.pods.model import CLONE_SET, DAEMON_SET, DEPLOYMENT, STATEFUL_SET, Pod, Revision, section
 
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 """What Kubernetes makes the ends of names of: no vowels, so no words."""
@@ -29,21 +29,21 @@ def revision_name(owner: JsonObject, template: Any) -> str:
     return f"{section(owner, 'metadata').get('name')}-{revision_hash(template)}"
 
 
-def pod_name(owner: JsonObject, workload: Workload, pod: Pod) -> str:
+def pod_name(owner: JsonObject, revision: Revision, pod: Pod) -> str:
     """The name of a pod."""
     name, kind = str(section(owner, "metadata").get("name")), key_of(owner).group_kind
     if kind == STATEFUL_SET:
         return f"{name}-{pod.place}"
     end = _end(pod.place if kind == CLONE_SET else pod.serial)
     if kind == DEPLOYMENT:
-        return f"{name}-{revision_hash(_template(workload, pod))}-{end}"
+        return f"{name}-{revision_hash(revision.template)}-{end}"
     return f"{name}-{end}"
 
 
-def pod_view(owner: JsonObject, workload: Workload, pod: Pod, now: datetime) -> JsonObject:
+def pod_view(owner: JsonObject, revision: Revision, pod: Pod, now: datetime) -> JsonObject:
     """The pod as the API server shows it now; its resourceVersion is that of its workload."""
-    template, kind = _template(workload, pod), key_of(owner).group_kind
-    metadata, name = section(owner, "metadata"), pod_name(owner, workload, pod)
+    template, kind = revision.template, key_of(owner).group_kind
+    metadata, name = section(owner, "metadata"), pod_name(owner, revision, pod)
     in_template = section(template, "metadata")
     shown: dict[str, Any] = {
         "name": name,
@@ -109,11 +109,6 @@ def _status(spec: Mapping[str, Any], pod: Pod, now: datetime) -> JsonObject:
     ]
     status: dict[str, Any] = {"phase": "Running" if is_ready else "Pending", "conditions": [condition]}
     return {**status, "startTime": _time(pod.created), **({"containerStatuses": containers} if containers else {})}
-
-
-def _template(workload: Workload, pod: Pod) -> Any:
-    revision = workload.revision(pod.revision)
-    return revision.template if revision else None
 
 
 def _end(serial: int) -> str:

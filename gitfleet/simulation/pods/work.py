@@ -2,127 +2,177 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
-from gitfleet.simulation.pods.model import NEVER_AVAILABLE, Moment, Pod, Revision, Workload
+from gitfleet.api.scenarios import Delay
+from gitfleet.simulation.pods.model import NEVER_AVAILABLE, Moment, Pod, Revision, Spec, Status, Workload, number
+
+_DAY: Final = timedelta(days=1)
 
 
-@dataclass(slots=True)
+class Group:
+    """A revision that is worked on."""
+
+    __slots__ = ("delay", "min_ready", "most", "number", "pods", "template", "wanted")
+
+    def __init__(self, revision: Revision) -> None:
+        self.number, self.template, self.delay = revision.number, revision.template, revision.delay
+        self.wanted, self.most, self.min_ready = revision.wanted, revision.most, revision.min_ready
+        self.pods = list(revision.pods)
+
+    def done(self) -> Revision:
+        """The value that was made."""
+        return Revision(
+            self.number, self.template, self.delay, self.wanted, self.most, self.min_ready, tuple(self.pods)
+        )
+
+
 class Work:
     """The pods of one workload, to be changed until they are as the controller wants them. Making and deleting a pod
     takes no time; becoming ready takes what the rules say."""
 
-    moment: Moment
-    since: datetime
-    revisions: list[Revision] = field(default_factory=list)
-    pods: list[Pod] = field(default_factory=list)
-    current: int = 0
-    made: int = 0
+    __slots__ = ("current", "groups", "made", "moment", "now", "since")
 
-    @classmethod
-    def on(cls, workload: Workload, moment: Moment) -> Work:
+    def __init__(self, workload: Workload, moment: Moment) -> None:
         """Work that goes on from a value."""
-        revisions, pods = list(workload.revisions), list(workload.pods)
-        return cls(moment, workload.since, revisions, pods, workload.current, workload.made)
+        self.moment, self.now, self.since = moment, moment.now, workload.since
+        self.groups = [Group(one) for one in workload.revisions]
+        self.current, self.made = workload.current, workload.made
 
     def done(self) -> Workload:
         """The value that was made, without revisions that nothing refers to."""
-        used = {pod.revision for pod in self.pods} | {self.current} | {one.number for one in self.revisions[-1:]}
-        kept = tuple(one for one in self.revisions if one.number in used)
-        return Workload(since=self.since, revisions=kept, pods=tuple(self.pods), current=self.current, made=self.made)
-
-    def found(self, template: Any) -> Revision | None:
-        """The revision of a template, if it has one."""
-        same = (one for one in reversed(self.revisions) if one.template is template or one.template == template)
-        return next(same, None)
-
-    def numbered(self, number: int) -> Revision | None:
-        """The revision of a number."""
-        return next((one for one in self.revisions if one.number == number), None)
-
-    def latest(self, template: Any) -> Revision:
-        """The revision of a template, made now if it is new, and the newest from now on."""
-        known = self.found(template)
-        if known is not None and known is self.revisions[-1]:
-            return known
-        if known is None:
-            highest = max((one.number for one in self.revisions), default=0)
-            known = Revision(highest + 1, template, self.moment.delay_of(template))
-        else:
-            self.revisions.remove(known)
-        self.revisions.append(known)
-        return known
-
-    def keep(self, revision: Revision) -> Revision:
-        """Put a changed revision in its place."""
-        places = {one.number: place for place, one in enumerate(self.revisions)}
-        self.revisions[places[revision.number]] = revision
-        return revision
+        last = self.groups[-1:]
+        kept = tuple(one.done() for one in self.groups if one.pods or one.number == self.current or one in last)
+        return Workload(self.since, kept, self.current, self.made)
 
     def begin(self) -> None:
         """The delays count from now on, by the rules of now; a pod that would never be ready gets another chance."""
-        self.since = self.moment.now
-        self.revisions = [replace(one, delay=self.moment.delay_of(one.template)) for one in self.revisions]
-        at = {one.number: self.ready_at(one) for one in self.revisions}
-        self.pods = [pod._replace(ready=at[pod.revision]) if pod.ready is None else pod for pod in self.pods]
+        self.since = self.now
+        for group in self.groups:
+            group.delay = self.moment.delay_of(group.template)
+            at = self.ready_at(group.delay)
+            group.pods = [pod._replace(ready=at) if pod.ready is None else pod for pod in group.pods]
 
-    def ready_at(self, revision: Revision) -> datetime | None:
-        """When a pod that is made now is ready."""
-        if not isinstance(revision.delay, timedelta):
-            return None
-        return max(self.moment.now, self.since + revision.delay)
+    @property
+    def pods(self) -> list[Pod]:
+        """The pods of all revisions."""
+        return [pod for group in self.groups for pod in group.pods]
 
-    def make(self, revision: Revision, place: int | None = None) -> Pod:
-        """A new pod, the last of the list."""
+    @property
+    def size(self) -> int:
+        """How many pods there are."""
+        return sum(len(group.pods) for group in self.groups)
+
+    def found(self, template: Any) -> Group | None:
+        """The revision of a template, if it has one."""
+        for group in reversed(self.groups):
+            if group.template is template or group.template == template:
+                return group
+        return None
+
+    def numbered(self, wanted: int) -> Group | None:
+        """The revision of a number."""
+        return next((group for group in self.groups if group.number == wanted), None)
+
+    def latest(self, template: Any) -> Group:
+        """The revision of a template, made now if it is new, and the newest from now on."""
+        known = self.found(template)
+        if known is None:
+            highest = max((group.number for group in self.groups), default=0)
+            known = Group(Revision(highest + 1, template, self.moment.delay_of(template)))
+        elif known is self.groups[-1]:
+            return known
+        else:
+            self.groups.remove(known)
+        self.groups.append(known)
+        return known
+
+    def ready_at(self, delay: Delay) -> datetime | None:
+        """When a pod that is made now is ready; None: never."""
+        return max(self.now, self.since + delay) if isinstance(delay, timedelta) else None
+
+    def make(self, group: Group, place: int | None = None) -> Pod:
+        """A new pod, the last of its revision."""
         serial = self.made
         self.made += 1
         at = serial if place is None else place
-        pod = Pod(serial, at, revision.number, self.moment.now, self.ready_at(revision))
-        self.pods.append(pod)
+        pod = Pod(serial, at, group.number, self.now, self.ready_at(group.delay))
+        group.pods.append(pod)
         return pod
 
     def drop(self, gone: Iterable[Pod]) -> None:
         """Delete pods."""
         serials = {pod.serial for pod in gone}
-        self.pods = [pod for pod in self.pods if pod.serial not in serials]
+        for group in self.groups if serials else ():
+            group.pods = [pod for pod in group.pods if pod.serial not in serials]
 
-    def of(self, number: int) -> list[Pod]:
-        """The pods of a revision."""
-        return [pod for pod in self.pods if pod.revision == number]
+    def is_available(self, pod: Pod, min_ready: int = 0) -> bool:
+        """Whether a pod has been ready for so many seconds; for 0: whether it is ready."""
+        if pod.ready is None or min_ready >= NEVER_AVAILABLE:
+            return False
+        return pod.ready <= (self.now - timedelta(seconds=min_ready) if min_ready else self.now)
 
-    def is_ready(self, pod: Pod) -> bool:
-        """Whether a pod is Ready now."""
-        return pod.ready is not None and pod.ready <= self.moment.now
-
-    def is_available(self, pod: Pod, min_ready: int) -> bool:
-        """Whether a pod has been ready for so many seconds."""
-        moment = available_at(pod, min_ready)
-        return moment is not None and moment <= self.moment.now
-
-    def ready(self, pods: Iterable[Pod]) -> int:
-        """How many are ready."""
-        return sum(map(self.is_ready, pods))
-
-    def available(self, pods: Iterable[Pod], min_ready: int) -> int:
+    def available(self, pods: Iterable[Pod], min_ready: int = 0) -> int:
         """How many are available."""
-        return sum(self.is_available(pod, min_ready) for pod in pods)
+        if min_ready >= NEVER_AVAILABLE:
+            return 0
+        at = self.now - timedelta(seconds=min_ready) if min_ready else self.now
+        return sum([pod.ready is not None and pod.ready <= at for pod in pods])
+
+    def ready(self) -> int:
+        """How many pods are ready."""
+        return sum(self.available(group.pods) for group in self.groups)
 
     def least_needed(self, pods: Collection[Pod], count: int) -> list[Pod]:
         """The pods that a controller deletes first: those that are not ready, then those that were ready last, then
         those that were made last (kubernetes pkg/controller `ActivePodsWithRanks`)."""
-        far = self.moment.now + timedelta(days=1)
-        ranked = sorted(pods, key=lambda pod: (self.is_ready(pod), far - (pod.ready or far), -pod.serial))
+        far = self.now + _DAY
+        ranked = sorted(pods, key=lambda pod: (self.is_available(pod), far - (pod.ready or far), -pod.serial))
         return ranked[:count]
 
+    def next_change(self, min_ready: int | None) -> datetime | None:
+        """When the next pod becomes ready or available; `min_ready` None: by what its revision says."""
+        moments = []
+        for group in self.groups:
+            seconds = group.min_ready if min_ready is None else min_ready
+            for pod in group.pods:
+                if pod.ready is None:
+                    continue
+                if pod.ready > self.now:
+                    moments.append(pod.ready)
+                elif 0 < seconds < NEVER_AVAILABLE and (at := pod.ready + timedelta(seconds=seconds)) > self.now:
+                    moments.append(at)
+        return min(moments, default=None)
 
-def available_at(pod: Pod, min_ready: int) -> datetime | None:
-    """When a pod becomes available; None: never."""
-    if pod.ready is None or min_ready >= NEVER_AVAILABLE:
-        return None
-    try:
-        return pod.ready + timedelta(seconds=min_ready)
-    except OverflowError:  # after the year 9999
-        return None
+
+class Controller(ABC):
+    """What controls the pods of one kind of workload: at work on one of them."""
+
+    def __init__(self, work: Work, spec: Spec) -> None:
+        self.work, self.spec = work, spec
+        self.min_ready = number(spec.get("minReadySeconds"), 0)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether something in the spec may keep it in the middle."""
+        return self.min_ready > 0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all is as the spec wants it."""
+        return False
+
+    @abstractmethod
+    def roll(self) -> None:
+        """Do what the controller does at this moment, until it has nothing more to do."""
+
+    @abstractmethod
+    def status(self) -> Status:
+        """Its counts as its kind has them, with numbers as the names of revisions, and conditions without times."""
+
+    def next_change(self) -> datetime | None:
+        """When the next pod becomes ready or available."""
+        return self.work.next_change(self.min_ready)
