@@ -7,22 +7,27 @@ The operations carry what was found (`code` and `details`), and `observe` reads 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import JsonObject, Manifest
+from gitfleet.api.objects import Identity, JsonObject, Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.apply.differences import find_differences
 from gitfleet.apply.filled_in import with_filled_in
+from gitfleet.apply.held import as_wanted
 from gitfleet.apply.ignored import Ignored
 from gitfleet.apply.shapes import shape_digest
+from gitfleet.model.held_fields import HeldFields
 from gitfleet.model.observations import DryRun, DryRuns, LiveObject
 from gitfleet.model.operations import DifferenceDetails, Keep
 from gitfleet.model.works import Work
 
 Pair = tuple[str, str]
 """An object's uid, and the digest of its manifest."""
+_Held = tuple[str, ...]
+"""The pointers of what is held of it."""
 
 
 class _Found(NamedTuple):
@@ -37,11 +42,12 @@ class _Found(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class WorkInPlace:
     """A work of which every object was in place: for each manifest the operation, and the inventory entry that it was
-    judged by. The operations have the manifests and the live objects."""
+    judged by. The operations have the manifests and the live objects. `held` is what rollouts hold of them."""
 
     work: Work
     operations: tuple[Keep, ...]
     entries: tuple[InventoryEntry | None, ...]
+    held: Mapping[Identity, HeldFields]
 
 
 Question = tuple[Manifest, LiveObject]
@@ -61,25 +67,26 @@ class Comparisons:
     dry_runs: DryRuns = field(default_factory=dict)
     questions: dict[Pair, Question] = field(default_factory=dict)
 
-    _shapes: dict[Pair, tuple[JsonObject, str]] = field(default_factory=dict)
-    _differences: dict[tuple[Pair, bool, bool], _Found] = field(default_factory=dict)
+    _shapes: dict[tuple[Pair, _Held], tuple[JsonObject, str]] = field(default_factory=dict)
+    _differences: dict[tuple[Pair, _Held, bool, bool], _Found] = field(default_factory=dict)
     in_place: dict[PlacementKey, WorkInPlace] = field(default_factory=dict)
     """The works that the plan made last found wholly in place."""
 
     def __len__(self) -> int:
         return len(self._shapes) + len(self._differences)
 
-    def copy(self, dry_runs: DryRuns) -> Comparisons:
-        """The same results, to be extended apart from these, with other dry runs."""
-        return Comparisons(self.ignored, dry_runs, {}, dict(self._shapes), dict(self._differences), dict(self.in_place))
+    def copy(self, ignored: Ignored, dry_runs: DryRuns) -> Comparisons:
+        """The same results, to be extended apart from these, with other dry runs, and where other fields are held."""
+        return Comparisons(ignored, dry_runs, {}, dict(self._shapes), dict(self._differences), dict(self.in_place))
 
     def shape(self, manifest: Manifest, live: LiveObject) -> str:
         """`shape_digest` of the two."""
-        pair = (live.uid, manifest.digest)
-        known = self._shapes.get(pair)
+        held = self.ignored.held_of(manifest.key)
+        asked = (live.uid, manifest.digest), tuple(held)
+        known = self._shapes.get(asked)
         if known is None or not _same(known[0], live.body):
             wanted, _ = self.ignored.compared(manifest.key, manifest.body, live.body)
-            known = self._shapes[pair] = live.body, shape_digest(wanted, live.body)
+            known = self._shapes[asked] = live.body, shape_digest(wanted, as_wanted(held, manifest.body, live.body))
         return known[1]
 
     def differences(
@@ -89,14 +96,15 @@ class Comparisons:
         applied this manifest to this object."""
         pair = (live.uid, manifest.digest)
         dry_run = self._dry_run(pair, live) if full else None
-        known = self._differences.get((pair, full, applied))
+        asked = pair, tuple(self.ignored.held_of(manifest.key)), full, applied
+        known = self._differences.get(asked)
         if known is None or known.dry_run is not dry_run or not _same(known.live, live.body):
             wanted, there = self.ignored.compared(manifest.key, manifest.body, live.body)
             made = dry_run.body if dry_run is not None else None
             completed = with_filled_in(wanted, there, made, applied=applied) if full else wanted
             details = find_differences(completed, there, full=full)
             only_there = full and bool(details) and details != find_differences(wanted, there)
-            known = self._differences[pair, full, applied] = _Found(live.body, dry_run, details, only_there)
+            known = self._differences[asked] = _Found(live.body, dry_run, details, only_there)
         if known.only_there and dry_run is None:
             self.questions[pair] = manifest, live
         return known.details

@@ -53,6 +53,10 @@ class Contents:
         """What of the inventory is deleted with an entry's object."""
         return self._contents.get(self._places.get(outer.key.identity, ""), ())
 
+    def is_within(self, identity: Identity, outer: InventoryEntry) -> bool:
+        """Whether an object is deleted with an entry's object, whoever has it."""
+        return self._places.get(outer.key.identity) in (identity[2], identity[:2])
+
     def user(self, outer: InventoryEntry) -> PlacementKey | None:
         """The first placement for which something in an entry's object stays."""
         return self._users.get(self._places.get(outer.key.identity, ""))

@@ -19,6 +19,7 @@ from gitfleet.apply.ledgers import by_identity, record_intended, settle_inventor
 from gitfleet.apply.plan import plan_apply
 from gitfleet.apply.requests import ApplyRequest, unknown
 from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.held_fields import HeldByCluster
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Keep, KeepCode, Operation, Outcome, Update
 from gitfleet.model.state import FleetState, Inventory
@@ -32,13 +33,20 @@ Works = Mapping[str, tuple[Work, ...]]
 
 
 class Wanted(NamedTuple):
-    """The works to apply, those of the state before this reconcile, and what of live objects is left alone."""
+    """The works to apply, those of the state before this reconcile, and what of live objects is left alone: by rules
+    of the fleet, and by workload rollouts."""
 
     works: Works
     before: Works = MappingProxyType({})
     ignored: tuple[IgnoreDifferences, ...] = ()
+    held: HeldByCluster = MappingProxyType({})
+
+    def left_alone(self, cluster: str) -> Ignored:
+        """What is left alone on a cluster."""
+        return Ignored(self.ignored, self.held.get(cluster, {}))
 
 
+NOTHING_WANTED: Final = Wanted({})
 Removals = Mapping[str, Mapping[PlacementKey, DeletePropagation]]
 """By cluster: which placements give up what they own there, and how."""
 
@@ -88,7 +96,7 @@ def plan_fleet(
             continue
         known, mine = memo.get(name), Failures()
         request = replace(
-            _observed(name, observation, known, Ignored(wanted.ignored)),
+            _observed(name, observation, known, wanted.left_alone(name)),
             works=placed,
             removing=removing.get(name, {}),
             inventory=owned,
@@ -141,8 +149,8 @@ def _compared_before(known: Planned | None, observation: ClusterObservation, ign
     compared = known.request.compared if known is not None else None
     grown = compared is None or len(compared) >= _COMPARISONS_PER_OBJECT * len(observation.live)
     dry_runs = observation.dry_runs
-    fresh = compared is None or grown or compared.ignored != ignored
-    return Comparisons(ignored, dry_runs) if compared is None or fresh else compared.copy(dry_runs)
+    fresh = compared is None or grown or compared.ignored.rules != ignored.rules
+    return Comparisons(ignored, dry_runs) if compared is None or fresh else compared.copy(ignored, dry_runs)
 
 
 def merge_observations(
@@ -187,7 +195,7 @@ def settle_all(
     outcomes: Iterable[Outcome],
     failures: Failures,
     plans: PlansMemo,
-    ignored: tuple[IgnoreDifferences, ...] = (),
+    wanted: Wanted = NOTHING_WANTED,
 ) -> Mapping[str, Inventory]:
     """`settle_inventory` for every cluster; a cluster without entries is left out, one that fails is as recorded."""
     came: dict[str, list[Outcome]] = {}
@@ -198,7 +206,7 @@ def settle_all(
     for name in {*came, *planned}:
         had, done, found = inventory.get(name, {}), came.get(name, ()), planned.get(name, ())
         subject = Subject("MemberCluster", name)
-        compared = plans[name].request.compared if name in plans else Comparisons(Ignored(ignored))
+        compared = plans[name].request.compared if name in plans else Comparisons(wanted.left_alone(name))
         settled = failures.contain(subject, had, settle_inventory, had, done, found, failures, compared)
         if settled is not had:
             changed[name] = settled

@@ -1,15 +1,17 @@
-"""Fields that are left alone by `ignoreDifferences` of the FleetConfig: they are not compared, and an apply keeps the
-value that the cluster has (as Argo CD's RespectIgnoreDifferences)."""
+"""Fields that are left alone: by `ignoreDifferences` of the FleetConfig, of which an apply keeps the value that the
+cluster has (as Argo CD's RespectIgnoreDifferences), and by workload rollouts, which say what the value is to be."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Final
 
 from gitfleet.api.fleet import IgnoreDifferences
-from gitfleet.api.objects import JsonObject, JsonValue, Manifest, ObjectKey
+from gitfleet.api.objects import Identity, JsonObject, JsonValue, Manifest, ObjectKey
+from gitfleet.apply.held import as_wanted, with_held
+from gitfleet.apply.places import NOTHING, Parts, put, value_at, without
 from gitfleet.formats.canonical_json import json_text
 from gitfleet.formats.field_trees import FieldTree, tree_of, union
 from gitfleet.formats.managed_fields import (
@@ -25,20 +27,26 @@ from gitfleet.formats.managed_fields import (
     only_match,
 )
 from gitfleet.formats.secret_objects import as_stored
-
-_ABSENT: Final = object()
-_Parts = tuple[str | int, ...]
-"""A way into an object: names of fields, and positions in lists."""
+from gitfleet.model.held_fields import Fields, HeldFields
 
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """The rules of a fleet. An object that is not there yet is made as its manifest says."""
+    """The rules of a fleet, and what rollouts hold on one cluster. An object that is not there yet is made as its
+    manifest says, but for what is held of it."""
 
     rules: tuple[IgnoreDifferences, ...] = ()
+    held: Mapping[Identity, HeldFields] = field(default_factory=dict)
+
+    def held_of(self, key: ObjectKey) -> Fields:
+        """What is held of an object: a value of each field by its pointer."""
+        found = self.held.get(key.identity) if self.held else None
+        return found.fields if found is not None else {}
 
     def compared(self, key: ObjectKey, body: JsonObject, live: JsonObject) -> tuple[JsonObject, JsonObject]:
-        """A manifest and the live object without what is left alone; the very same two where that is nothing."""
+        """A manifest and the live object without what is left alone; the very same two where that is nothing. What is
+        held is in the live object as the manifest has it."""
+        live = as_wanted(self.held_of(key), body, live)
         rules = [rule for rule in self.rules if rule.matches(key)]
         if not rules:
             return body, live
@@ -46,17 +54,23 @@ class Ignored:
         for tree in _trees(rules, live):
             wanted, there = _without_fields(wanted, tree), _without_fields(there, tree)
         places = _places(rules, wanted, there)
-        wanted = reduce(_without, _last_first(places), wanted)
-        return wanted, reduce(_without, _last_first(places.values()), there)
+        wanted = reduce(without, _last_first(places), wanted)
+        return wanted, reduce(without, _last_first(places.values()), there)
+
+    def made(self, manifest: Manifest) -> Manifest:
+        """The manifest to make an object of, with the digest that it had."""
+        return with_held(self.held_of(manifest.key), manifest)
 
     def written(self, manifest: Manifest, live: JsonObject) -> Manifest:
-        """The manifest to apply to a live object, with the digest that it had.
+        """The manifest to apply to a live object, with the digest that it had. What is held has the value that it is
+        held at.
 
-        What only others own is left out; a server then keeps it. What is gitfleet's would go if it was left out, and
-        so would the rest of a value that is written as a whole: that is written with the live value."""
+        Of what a rule names, what only others own is left out; a server then keeps it. What is gitfleet's would go if
+        it was left out, and so would the rest of a value that is written as a whole: that is written with the live
+        value."""
         rules = [rule for rule in self.rules if rule.matches(manifest.key)]
         if not rules:
-            return manifest
+            return self.made(manifest)
         body = as_stored(manifest.body)
         for tree in _trees(rules, live):
             body = _without_fields(body, tree)
@@ -65,16 +79,16 @@ class Ignored:
         places = _places(rules, body, live)
         for at in _last_first(places):
             live_at = places[at]
-            value = _at(live, live_at)
-            if value is _ABSENT:
+            value = value_at(live, live_at)
+            if value is NOTHING:
                 continue
             mine = None if own is None else _node(own, live, live_at, {})
             theirs = _node(others, live, live_at, None)
-            if mine is None and theirs is None and _at(body, at) is _ABSENT:
+            if mine is None and theirs is None and value_at(body, at) is NOTHING:
                 continue
             kept = value if mine is None and theirs is None else _kept(value, mine, theirs)
-            body = _without(body, at) if kept is _ABSENT else _with(body, at, kept)
-        return replace(manifest, body=body)
+            body = without(body, at) if kept is NOTHING else put(body, at, kept)
+        return self.made(replace(manifest, body=body))
 
 
 NOTHING_IGNORED: Final = Ignored()
@@ -106,10 +120,10 @@ def _leaves_of(tree: FieldTree, owned: FieldTree, item: str) -> FieldTree:
     return left
 
 
-def _places(rules: Sequence[IgnoreDifferences], body: JsonObject, live: JsonObject) -> dict[_Parts, _Parts]:
+def _places(rules: Sequence[IgnoreDifferences], body: JsonObject, live: JsonObject) -> dict[Parts, Parts]:
     """Where the rules' pointers lead in a manifest, each with where that is in the live object; none where an item of
     the manifest cannot be told there."""
-    owned, places = _owned_by_all(live), dict[_Parts, _Parts]()
+    owned, places = _owned_by_all(live), dict[Parts, Parts]()
     for pointer in (pointer for rule in rules for pointer in rule.json_pointers):
         parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
         if (place := _place(parts, body, live, owned)) is not None:
@@ -117,12 +131,12 @@ def _places(rules: Sequence[IgnoreDifferences], body: JsonObject, live: JsonObje
     return places
 
 
-def _last_first(places: Iterable[_Parts]) -> list[_Parts]:
+def _last_first(places: Iterable[Parts]) -> list[Parts]:
     """The last items of a list first: the others stay where they are when these go."""
     return sorted(places, key=lambda parts: [(len(str(part)), str(part)) for part in parts], reverse=True)
 
 
-def _place(parts: Sequence[str], want: JsonValue, have: JsonValue, owned: OwnedFields) -> tuple[_Parts, _Parts] | None:
+def _place(parts: Sequence[str], want: JsonValue, have: JsonValue, owned: OwnedFields) -> tuple[Parts, Parts] | None:
     at, live_at, field = list[str | int](), list[str | int](), ""
     for part in parts:
         if isinstance(want, list) or isinstance(have, list):
@@ -157,36 +171,7 @@ def _same_item(field: str, part: str, want: JsonValue, have: JsonValue, owned: O
     return (index, found) if found is not None and len(same) == 1 else None
 
 
-def _at(value: JsonValue, parts: _Parts) -> JsonValue:
-    for part in parts:
-        if not isinstance(part, int) and not (isinstance(value, MAPPING) and part in value):
-            return _ABSENT
-        value = value[part]
-    return value
-
-
-def _without(value: JsonValue, parts: _Parts) -> JsonValue:
-    """The value without what is there; the very same where nothing is."""
-    if _at(value, parts) is _ABSENT:
-        return value
-    first, rest = parts[0], parts[1:]
-    if isinstance(first, int):
-        return [*value[:first], *([_without(value[first], rest)] if rest else []), *value[first + 1 :]]
-    return {name: _without(v, rest) if name == first else v for name, v in value.items() if rest or name != first}
-
-
-def _with(value: JsonValue, parts: _Parts, new: JsonValue) -> JsonValue:
-    """The value with another one at a place."""
-    if not parts:
-        return new
-    first, rest = parts[0], parts[1:]
-    if isinstance(first, int):
-        return [*value[:first], _with(value[first], rest, new), *value[first + 1 :]]
-    there = value if isinstance(value, MAPPING) else {}
-    return {**there, first: _with(there.get(first), rest, new)}
-
-
-def _node(tree: FieldTree, value: JsonValue, parts: _Parts, whole: OwnedFields) -> OwnedFields:
+def _node(tree: FieldTree, value: JsonValue, parts: Parts, whole: OwnedFields) -> OwnedFields:
     """The node of a manager's tree at a place; `whole` where it has a value that the place is a part of."""
     for part in parts:
         if not tree:
@@ -206,15 +191,15 @@ def _name_of(tree: FieldTree, item: JsonValue) -> str:
 def _kept(value: JsonValue, own: OwnedFields, others: OwnedFields) -> JsonValue:
     """What of a live value is gitfleet's and nobody else's."""
     if own is None or (others is not None and not others):
-        return _ABSENT
+        return NOTHING
     theirs = others or {}
     if isinstance(value, MAPPING) and (own or theirs):
         below = ((k, _kept(v, own.get(f"f:{k}") if own else own, theirs.get(f"f:{k}"))) for k, v in value.items())
-        return {name: kept for name, kept in below if kept is not _ABSENT}
+        return {name: kept for name, kept in below if kept is not NOTHING}
     if isinstance(value, list) and own:
         named = ((item, _name_of(own, item)) for item in value)
         items = (_kept(item, own.get(name), theirs.get(name)) for item, name in named)
-        return [kept for kept in items if kept is not _ABSENT]
+        return [kept for kept in items if kept is not NOTHING]
     return value
 
 

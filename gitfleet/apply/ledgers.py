@@ -140,7 +140,7 @@ def _settle_one(outcome: Outcome, entries: dict[Identity, InventoryEntry], compa
             placement=operation.placement,
             uid=outcome.live.uid,
             applied_digest=operation.manifest.digest,
-            shape_digest=compared.shape(operation.manifest, outcome.live),
+            shape_digest=compared.shape(operation.rendered or operation.manifest, outcome.live),
             taken_over=taken,
             protected_by=protected_by(operation.manifest.body, taken_over=taken),
             keeps=before.keeps if before is not None and before.uid == outcome.live.uid else (),

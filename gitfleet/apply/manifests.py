@@ -11,12 +11,13 @@ from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import WhenToTakeOver
 from gitfleet.apply.claims import Claims, is_terminating, needs_of
+from gitfleet.apply.held import of_others, taken_back
 from gitfleet.apply.ledgers import is_unreported, other_owner
 from gitfleet.apply.removed_fields import removed_fields
 from gitfleet.apply.writers import names_of, writers_of
-from gitfleet.formats.field_trees import FieldTree
+from gitfleet.formats.field_trees import FieldTree, union
 from gitfleet.formats.kinds import wave_of
-from gitfleet.formats.managed_fields import FIELD_MANAGER, managed_entries
+from gitfleet.formats.managed_fields import FIELD_MANAGER, ROLLOUT_MANAGER, managed_entries
 from gitfleet.formats.sentences import more_than_first
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, DifferenceDetails, Keep, KeepCode, Operation, Refuse, RefuseCode, Update
@@ -24,6 +25,7 @@ from gitfleet.model.works import Work
 
 _BEFORE_FIRST_APPLY = "before-first-apply"
 """The manager that Kubernetes makes up for fields that were there before the first server-side apply."""
+_OURS = frozenset({FIELD_MANAGER, ROLLOUT_MANAGER, _BEFORE_FIRST_APPLY})
 
 
 def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
@@ -44,10 +46,12 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
     entry = claims.entries.get(identity)
     if live is None:
         known = entry is not None and entry.uid is not None
+        made = request.compared.ignored.made(manifest)
         return Create(
             cluster=work.cluster,
             placement=work.placement,
-            manifest=manifest,
+            manifest=made,
+            rendered=None if made is manifest else manifest,
             reason=f"{key} was removed from the cluster" if known else f"{key} is not on the cluster yet",
             wave=wave_of(key.group, key.kind),
             needs=needs_of(manifest, claims),
@@ -97,12 +101,16 @@ def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryE
     if same and not full:
         return left_alone(manifest, work, live, KeepCode.IN_PLACE, "as applied")
     details = claims.request.compared.differences(manifest, live, full=full, applied=True)
-    if strategy.when_to_apply.stops_at_drift and details:
+    drift = of_others(details, manifest.body, live.body) if details else details
+    if strategy.when_to_apply.stops_at_drift and drift:
         doubt = claims.request.compared.doubt(manifest, live) if full else ""
-        why = f"{key} drifted: {_first(details, manifest, live)}{doubt}"
-        return left_alone(manifest, work, live, RefuseCode.FOUND_DRIFTS, why, details)
+        why = f"{key} drifted: {_first(drift, manifest, live)}{doubt}"
+        return left_alone(manifest, work, live, RefuseCode.FOUND_DRIFTS, why, drift)
     if same:
         return left_alone(manifest, work, live, KeepCode.IN_PLACE, "as applied", details)
+    if details and not drift:
+        why = f"{key} is as a rollout left it: {_first(details, manifest, live)}"
+        return _update(manifest, work, live, claims, why, entry)
     update = _update(manifest, work, live, claims, f"{key} drifted: {_first(details, manifest, live)}", entry)
     return replace(update, writers=writers_of(manifest.body, live.body, details))
 
@@ -156,7 +164,7 @@ def _forces(work: Work, live: LiveObject | None) -> bool:
     if live is None:
         return False
     # What nobody manages, a server gives to the time before in the apply itself.
-    return {str(entry.get("manager")) for entry in managed_entries(live.body)} <= {FIELD_MANAGER, _BEFORE_FIRST_APPLY}
+    return {str(entry.get("manager")) for entry in managed_entries(live.body)} <= _OURS
 
 
 def _first(details: DifferenceDetails, manifest: Manifest, live: LiveObject) -> str:
@@ -182,24 +190,25 @@ def _update(
     locked = strategy.when_to_apply.stops_at_drift
     before = claims.request.applied(entry) if entry is not None else None
     removes: FieldTree = {}
-    ignored = claims.request.compared.ignored
+    ignored, body = claims.request.compared.ignored, before.body if before is not None else None
     if not strategy.type.minds_conflicts:
-        body = before.body if before is not None else None
         there = ignored.compared(manifest.key, manifest.body, live.body)[1]
         # What is taken over by IfNoDiff is as it should be: nothing of it goes.
         is_taken_over = entry is None and strategy.when_to_take_over is WhenToTakeOver.ALWAYS
         removes = removed_fields(manifest.body, there, body, is_taken_over=is_taken_over)
-    version = live.resource_version or None if locked else None
+    removes = union(removes, taken_back(live.body, manifest.body, body))
+    written = ignored.written(manifest, live.body)
     return Update(
         cluster=work.cluster,
         placement=work.placement,
-        manifest=ignored.written(manifest, live.body),
+        manifest=written,
+        rendered=manifest if ignored.held_of(manifest.key) else None,
         reason=reason,
         wave=wave_of(manifest.key.group, manifest.key.kind),
         needs=needs_of(manifest, claims),
         force=_forces(work, live),
         live=live,
-        resource_version=version,
+        resource_version=live.resource_version or None if locked else None,
         removes=removes,
     )
 

@@ -12,6 +12,7 @@ from gitfleet.apply.pruning import keep_entry, prune
 from gitfleet.apply.requests import ApplyRequest
 from gitfleet.formats.kinds import wave_of
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
+from gitfleet.model.held_fields import HeldFields
 from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, RefuseCode, Release
 from gitfleet.model.successors import Successors
 from gitfleet.model.works import Work
@@ -62,6 +63,7 @@ def _unchanged(before: WorkInPlace, work: Work, claims: Claims) -> bool:
     live, entries, holders = claims.request.live, claims.entries, claims.holders
     return (
         before.work is work
+        and before.held == _held_of(work, claims)
         and not claims.request.unreadable
         and all(
             live.get(kept.key) is kept.live
@@ -79,7 +81,15 @@ def _in_place(work: Work, planned: list[Operation], claims: Claims) -> WorkInPla
     told = not any(o.live and o.manifest and (o.live.uid, o.manifest.digest) in questions for o in kept)
     if len(kept) < len(planned) or not kept or not told:
         return None
-    return WorkInPlace(work, kept, tuple(claims.entry(operation.key) for operation in kept))
+    entries = tuple(claims.entry(operation.key) for operation in kept)
+    return WorkInPlace(work, kept, entries, _held_of(work, claims))
+
+
+def _held_of(work: Work, claims: Claims) -> dict[Identity, HeldFields]:
+    """What rollouts hold of the objects of a work."""
+    held = claims.request.compared.ignored.held
+    named = (manifest.key.identity for manifest in work.manifests) if held else ()
+    return {identity: held[identity] for identity in named if identity in held}
 
 
 def _planned(work: Work, claims: Claims, failures: Failures) -> list[Operation]:

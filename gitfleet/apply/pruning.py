@@ -66,11 +66,24 @@ def _prune(entry: InventoryEntry, claims: Claims, contents: Contents) -> Operati
         why = f"{entry.key} stays while {user.kind} {user} has objects in it on this cluster"
         return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
     return (
-        _protected(entry, live, claims, contents)
+        _needed_by_rollout(entry, live, claims, contents)
+        or _protected(entry, live, claims, contents)
         or _protecting(entry, live, claims, contents)
         or _left_to_owner(entry, live, claims, contents)
         or _delete(entry, live, claims)
     )
+
+
+def _needed_by_rollout(entry: InventoryEntry, live: LiveObject, claims: Claims, contents: Contents) -> Keep | None:
+    """A workload whose pods a rollout still needs stays, and so does what it lies in; None for any other object."""
+    for identity, held in claims.request.ignored.held.items():
+        if held.stays and identity == entry.key.identity:
+            why = f"{entry.key} stays: the rollout {held.rollout} takes its pods away first"
+            return keep_entry(entry, claims, KeepCode.ROLLOUT, why, live)
+        if held.stays and contents.is_within(identity, entry):
+            why = f"{entry.key} stays: the rollout {held.rollout} takes pods away first that go with it"
+            return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
+    return None
 
 
 def _protected(entry: InventoryEntry, live: LiveObject, claims: Claims, contents: Contents) -> Operation | None:

@@ -110,12 +110,14 @@ class Planning:
 def _with_recorded(decision: Decision) -> tuple[Decision, dict[str, ClusterObservation]]:
     """The decision over the inventory by which clusters that were not observed are compared, and these clusters."""
     before = decision.inputs.before
-    ignored = apply.Ignored(decision.inputs.desired.config.ignore_differences)
+    ignored = decision.inputs.desired.config.ignore_differences
+    wanted = apply.Wanted(decision.works, ignored=ignored, held=decision.held)
     recorded: dict[str, ClusterObservation] = {}
     inventory: dict[str, Inventory] = dict(before.inventory)
     for name, owned in before.inventory.items():
         if name not in decision.inputs.observations:
-            observation, inventory[name] = apply.as_recorded(name, owned, decision.seen_works.get(name, ()), ignored)
+            works, left_alone = decision.seen_works.get(name, ()), wanted.left_alone(name)
+            observation, inventory[name] = apply.as_recorded(name, owned, works, left_alone)
             keys = (manifest.key for work in decision.works.get(name, ()) for manifest in work.manifests)
             recorded[name] = replace(observation, live={**dict.fromkeys(keys), **observation.live})
     inputs = replace(decision.inputs, before=replace(before, inventory=inventory))

@@ -201,13 +201,15 @@ class Workspace:
         if cluster is not None and cluster not in names:
             hint = did_you_mean(cluster, names, f"it has: {', '.join(names)}" if names else "it has no clusters")
             raise BadInput(f"{name} has nothing on a cluster {cluster}", hint=hint)
-        ignored = apply.Ignored(decision.inputs.desired.config.ignore_differences)
+        ignored = decision.inputs.desired.config.ignore_differences
+        left_alone = apply.Wanted(decision.works, ignored=ignored, held=decision.held).left_alone
         chosen = [side for side in sides if cluster in (None, side.cluster)]
-        if questions := {side.cluster: found for side in chosen if (found := questions_of(side, ignored))}:
+        asks = ((side.cluster, questions_of(side, left_alone(side.cluster))) for side in chosen)
+        if questions := {name: found for name, found in asks if found}:
             asked, now = self.driver.asked_clusters, decision.inputs.now
             seen = asked.answered(self.driver.fanout, decision.after.clusters, questions, seen, now)
             chosen = [replace(s, observation=seen[s.cluster]) if s.cluster in questions else s for s in chosen]
-        return diff_document(key, commit, tuple(chosen), ignored)
+        return diff_document(key, commit, tuple(chosen), left_alone)
 
     def snapshots_diff(self, name: str, old: int, new: int) -> dict[str, Any]:
         """One resource snapshot of a placement against another, as a SnapshotDiff document. BadInput for one that is

@@ -22,7 +22,8 @@ class KeepCode(StrEnum):
     """Why nothing is done to an object. `FOUND_DIFF` and `NO_DIFF_FOUND` are ReportDiff's results; all but those and
     `IN_PLACE` mean that it must be left alone for now: `HANDED_OVER` is another placement's already,
     `HANDED_OVER_LATER` until the placement leaves that has it,
-    `KEPT_FOR_SUCCESSOR` until the one has it that selects it now."""
+    `KEPT_FOR_SUCCESSOR` until the one has it that selects it now,
+    `ROLLOUT` until a workload rollout has taken its pods away."""
 
     IN_PLACE = "InPlace"
     FOUND_DIFF = "FoundDiff"
@@ -35,6 +36,7 @@ class KeepCode(StrEnum):
     HANDED_OVER = "HandedOver"
     HANDED_OVER_LATER = "HandedOverLater"
     KEPT_FOR_SUCCESSOR = "KeptForSuccessor"
+    ROLLOUT = "HeldByRollout"
     INTERNAL_ERROR = "InternalError"
 
 
@@ -89,12 +91,14 @@ class _OnCluster:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Apply(_OnCluster):
-    """`wave` orders operations on one cluster; `needs` are objects that must exist first."""
+    """`wave` orders operations on one cluster; `needs` are objects that must exist first. `rendered` is the manifest
+    that a placement has, where `manifest` has values beside it that a workload rollout holds."""
 
     manifest: Manifest
     wave: int
     needs: tuple[ObjectKey, ...] = ()
     force: bool = True
+    rendered: Manifest | None = None
 
     @property
     def key(self) -> ObjectKey:
@@ -110,7 +114,8 @@ class Create(_Apply):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update(_Apply):
     """Apply over a live object; with `resource_version` only if nobody changed it meanwhile (IfNotDrifted). `removes`
-    are the fields that go, whoever else set them (ClientSideApply); `writers` are those who changed what drifted."""
+    are the fields that go unless the manifest has them, whoever else set them (ClientSideApply, and what workload
+    rollouts wrote); `writers` are those who changed what drifted."""
 
     live: LiveObject
     resource_version: str | None = None

@@ -14,6 +14,7 @@ _WAITING: Final = (
     KeepCode.NAMESPACE_IN_USE,
     KeepCode.UNREADABLE,
     KeepCode.KEPT_FOR_SUCCESSOR,
+    KeepCode.ROLLOUT,
 )
 
 

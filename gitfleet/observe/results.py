@@ -190,6 +190,7 @@ def _of_kept(key: ObjectKey, kept: Keep, judge: _Judge) -> ObjectResult:
             | KeepCode.HELD
             | KeepCode.NAMESPACE_IN_USE
             | KeepCode.KEPT_FOR_SUCCESSOR
+            | KeepCode.ROLLOUT
             | KeepCode.INTERNAL_ERROR
         ):
             return ObjectResult(key=key, state=ObjectState.RETRYING, code=kept.code, message=kept.reason)

@@ -25,6 +25,7 @@ from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Delete, Operation, Outcome
 from gitfleet.model.state import Damage, FleetState, PlacementRecord
 from gitfleet.model.works import Work
+from gitfleet.reconcile.applying import as_before, to_apply
 from gitfleet.reconcile.evictions import decided_elsewhere, remembered, undecided
 from gitfleet.reconcile.holds import decide_with_holds
 from gitfleet.reconcile.pins import pin_warnings
@@ -75,7 +76,7 @@ def _decide(
     known = replace(known, left_out=rollout.long_silent(clusters, now, wanted.config.rollout_unreachable))
     seen_works, rendered = works.render_fleet(known, memo.works, failures, policy)
     removing = rollout.removals(clusters, before.placements, before.inventory, failures)
-    works_of = apply.Wanted(seen_works, seen_works, wanted.config.ignore_differences)
+    works_of = as_before(inputs, seen_works, extensions.handlers, failures)
     operations, planned = apply.plan_fleet(known, works_of, inputs.observations, removing, memo.plans, failures)
     seen = observe.Seen.of(seen_works, operations, (), inputs.observations, wanted.config.checks)
     profile, faults = schedule.profile_for(wanted.config, extensions.plugins)
@@ -156,15 +157,15 @@ def plan_operations(
     removing = rollout.removals(after.clusters, after.placements, after.inventory, failures)
     inputs = replace(decision.inputs, observations=observations)
     moving = movement_of(after, decision.works, inputs, handlers, failures)
-    works_of = apply.Wanted(decision.works, decision.seen_works, inputs.desired.config.ignore_differences)
-    planned, plans = apply.plan_fleet(after, works_of, observations, removing, memo.plans, failures)
+    decision = replace(decision, held=moving.held)
+    planned, plans = apply.plan_fleet(after, to_apply(decision), observations, removing, memo.plans, failures)
     inventory, operations = apply.record_all_intended(after.inventory, planned, failures)
     before, now = decision.inputs.before, decision.inputs.now
     operations = tuple(o for o in operations if not (isinstance(o, Delete) and o.cluster in before.damage.unsure))
     recorded = status.with_failures(replace(after, inventory=inventory), before, failures, now)
     again, steps = frozenset(newly_observed), steps_beside(moving.steps, operations)
     decided = replace(decision, after=recorded, inputs=inputs, observed_again=again, failures=failures.found)
-    decided = replace(decided, steps=steps, held=moving.held)
+    decided = replace(decided, steps=steps)
     return decided, operations, replace(memo, plans=plans)
 
 
@@ -174,8 +175,7 @@ def settle(
     """The state after the operations: what the servers returned, what is gone, and the conditions that follow; and
     what could not be settled."""
     after, failures, config = decision.after, Failures(), decision.inputs.desired.config
-    ignored = config.ignore_differences
-    settled = apply.settle_all(after.inventory, operations, outcomes, failures, memo.plans, ignored)
+    settled = apply.settle_all(after.inventory, operations, outcomes, failures, memo.plans, to_apply(decision))
     inventory = rollout.release_left(settled, after.clusters, now)
     left_behind = apply.left_behind(after.inventory, inventory, outcomes, decision.inputs.observations)
     seen = observe.Seen.of(decision.works, operations, outcomes, decision.touched(outcomes), config.checks)

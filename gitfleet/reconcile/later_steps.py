@@ -22,6 +22,7 @@ from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Operation, Refuse, Update
 from gitfleet.model.state import FleetState
 from gitfleet.reconcile import Memo
+from gitfleet.reconcile.applying import to_apply
 
 Token = tuple[str, str, object, str, str]
 
@@ -66,11 +67,11 @@ def when_rolled_out(decision: Decision, memo: Memo) -> Decision:
     done = _with_runs_done(replace(done, placements={**done.placements, **unmoved}))
     rendered, _ = works.render_fleet(done, memo.works, failures, wanted.config.policy)
     observations, inventory = dict(decision.inputs.observations), dict(before.inventory)
-    ignored = apply.Ignored(wanted.config.ignore_differences)
+    left_alone = to_apply(decision).left_alone
     for name, observation in decision.inputs.observations.items():
         if not observation.reachable:
             known, owned = before.inventory.get(name, {}), decision.seen_works.get(name, ())
-            observations[name], inventory[name] = apply.as_recorded(name, known, owned, ignored)
+            observations[name], inventory[name] = apply.as_recorded(name, known, owned, left_alone(name))
             wanted_keys = (manifest.key for work in rendered.get(name, ()) for manifest in work.manifests)
             live = {**dict.fromkeys(wanted_keys), **observations[name].live}
             observations[name] = replace(observations[name], live=live)
@@ -122,8 +123,7 @@ def remaining_operations(
     after = done.after
     observations = apply.merge_observations(done.inputs.observations, newly_observed)
     removing = rollout.removals(after.clusters, after.placements, after.inventory, failures)
-    works_of = apply.Wanted(done.works, done.seen_works, done.inputs.desired.config.ignore_differences)
-    planned, _ = apply.plan_fleet(after, works_of, observations, removing, memo.plans, failures)
+    planned, _ = apply.plan_fleet(after, to_apply(done), observations, removing, memo.plans, failures)
     known = {_token(operation) for operation in now}
     found = (operation for operation in planned if isinstance(operation, Create | Update | Delete | Refuse))
     return tuple(operation for operation in found if _token(operation) not in known)

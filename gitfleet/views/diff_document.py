@@ -3,10 +3,10 @@ one snapshot against another."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import JsonObject, Manifest, ObjectKey
@@ -20,6 +20,8 @@ from gitfleet.model.works import Work
 from gitfleet.status import object_reference
 
 _ABSENT: Final = "(not there)"
+LeftAlone: TypeAlias = Callable[[str], Ignored]
+"""What is left alone on a cluster, by its name."""
 
 
 class ObjectState(StrEnum):
@@ -55,7 +57,10 @@ class ClusterSides:
 
 
 def diff_document(
-    placement: PlacementKey, commit: str, sides: tuple[ClusterSides, ...], ignored: Ignored = NOTHING_IGNORED
+    placement: PlacementKey,
+    commit: str,
+    sides: tuple[ClusterSides, ...],
+    left_alone: LeftAlone = lambda cluster: NOTHING_IGNORED,
 ) -> dict[str, Any]:
     """The Diff as JSON values. Objects that are the same are counted and not listed; values of Secrets are masked."""
     return {
@@ -63,7 +68,7 @@ def diff_document(
         "kind": "Diff",
         "placement": {"name": placement.name, "namespace": placement.namespace or None},
         "commit": commit,
-        "clusters": [_cluster(side, ignored) for side in sides],
+        "clusters": [_cluster(side, left_alone(side.cluster)) for side in sides],
     }
 
 

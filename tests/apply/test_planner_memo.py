@@ -223,7 +223,7 @@ def test_a_copy_of_what_was_compared_is_extended_apart() -> None:
     compared = Comparisons()
     compared.shape(OLD, at("u1", "7"))
     compared.differences(OLD, at("u1", "7"), full=True)
-    copied = compared.copy({})
+    copied = compared.copy(compared.ignored, {})
     assert replace(copied, questions=compared.questions) == compared and len(copied) == 2
     copied.shape(OLD, at("u2", "7"))
     copied.differences(OLD, at("u2", "7"), full=True)

@@ -206,7 +206,7 @@ def test_diff_and_plan_show_nothing_of_it() -> None:
     config = world.driver.desired_trees.at(world.repo.fetch()["main"], world.state()).config
     ignored = Ignored(config.ignore_differences)
     assert differing(diff_document(entry.placement, "abc", (side,)))
-    assert not differing(diff_document(entry.placement, "abc", (side,), ignored))
+    assert not differing(diff_document(entry.placement, "abc", (side,), lambda cluster: ignored))
     world.commit(builders.deployment("web", "web", "web:2", replicas=3))
     inputs = world.driver.gather(world.repo.fetch(), world.clock.now())
     _, operations = world.driver.observe_unseen(world.driver.decide(inputs))

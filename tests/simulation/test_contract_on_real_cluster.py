@@ -19,6 +19,7 @@ from gitfleet.api.objects import JsonObject, ObjectKey, key_of
 from gitfleet.settings import ConnectionRules
 from tests.realparts.api_server import ApiServer
 from tests.simulation.cluster_contract import ClusterBench, ClusterContract
+from tests.simulation.held_contract import HeldContract
 from tests.simulation.steps_contract import StepsContract
 
 _PREFIXES = {"ConfigMap": "/api/v1", "Deployment": "/apis/apps/v1"}
@@ -49,7 +50,7 @@ def _apply(api: ApiClient, body: JsonObject, manager: str) -> None:
 
 
 @pytest.mark.real
-class TestContractOnRealCluster(ClusterContract, StepsContract):
+class TestContractOnRealCluster(ClusterContract, StepsContract, HeldContract):
     """The same tests as for the simulated cluster."""
 
     @pytest.fixture

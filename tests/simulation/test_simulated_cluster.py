@@ -22,6 +22,7 @@ from gitfleet.simulation.cluster import ClusterEvent, SimulatedCluster, Simulate
 from gitfleet.simulation.rules import matches
 from tests import builders as make
 from tests.simulation.cluster_contract import ClusterBench, ClusterContract, short
+from tests.simulation.held_contract import HeldContract
 from tests.simulation.steps_contract import StepsContract
 
 
@@ -68,7 +69,7 @@ def bench() -> ClusterBench:
     return bench_on(SimulatedCluster("c1", clock), clock)
 
 
-class TestContract(ClusterContract, StepsContract):
+class TestContract(ClusterContract, StepsContract, HeldContract):
     """The same promises as the real adapter's."""
 
 
