@@ -51,6 +51,7 @@ from gitfleet.loop.trees import ClusterReading, DesiredTrees
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.loop.work_tree import WithWorkTree, commit_id_of
 from gitfleet.loop.workers import Workers
+from gitfleet.loop.workload_rollouts import WorkloadRollouts
 from gitfleet.loop.workspace import Workspace
 from gitfleet.model.events import Event
 from gitfleet.model.failures import Failure, Subject, attempt
@@ -60,6 +61,7 @@ from gitfleet.ports.forges import Forge, ForgeAccess, ForgeFactory
 from gitfleet.ports.properties import PropertyProviderFactory
 from gitfleet.ports.repos import WorkTreeFiles
 from gitfleet.settings import ForgeSettings, Settings, WhatIfOptions
+from gitfleet.simulation.answers import SimulatedAnswers
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.fleet import FileProperties, SimulatedDirectory, SimulatedFleet
 from gitfleet.simulation.memory_cache import MemoryCache
@@ -291,12 +293,13 @@ def run_scenario(
 ) -> ScenarioRun:
     """Run a scenario on the files of a config repo; the run as it ended."""
     chosen = settings or Settings(repo="memory", cache_dir=Path())
-    clock = ManualClock(script.start)
-    repo = MemoryRepo()
+    clock, repo = ManualClock(script.start), MemoryRepo()
     repo.commit_files(branch, files, clock.now(), "The fleet")
     fleet = SimulatedFleet(clock, rules=script.clusters)
+    answers = SimulatedAnswers(clock=clock, began=script.start, metrics=script.metrics, webhooks=script.webhooks)
 
     def start(on_event: Callable[[Event], None]) -> Reconciler:
+        answers.forget_all()
         trees = DesiredTrees(
             repo, MemoryCache(), chosen.limits,
             builds=folder_builds(), decryptor=StandInValues(), clusters=ClusterReading(what_if),
@@ -311,11 +314,13 @@ def run_scenario(
             version=__version__,
             watch_branch=branch,
             listen=on_event,
+            workloads=WorkloadRollouts(calls=answers),
         )
 
     run = ScenarioRun(
-        scenario=script, repo=repo, fleet=fleet, clock=clock, branch=branch, start_reconciler=start, listen=listen
-    )
+        scenario=script, repo=repo, fleet=fleet, clock=clock, branch=branch, start_reconciler=start, listen=listen,
+        is_answered=lambda: bool(answers.answers()),
+    )  # fmt: skip
     run.run()
     return run
 

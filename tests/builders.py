@@ -229,6 +229,21 @@ def stage(
     return {**out, "afterStageTasks": tasks} if tasks else out
 
 
+def analysis(metric: str = "error-rate", *, limit: float = 0.05, **fields: Any) -> dict[str, Any]:
+    """An Analysis of a metric of the template web/NAME; `fields` are those of the metric, and `onFailure` and `scope`
+    of the task."""
+    own = {name: fields.pop(name) for name in ("onFailure", "scope") if name in fields}
+    reference = {"namespace": "web", "name": metric}
+    one = {"name": metric, "metricsRange": {"max": limit}, "templateRef": reference, **fields}
+    return {"type": "Analysis", "metrics": [one], **own}
+
+
+def metric_template(name: str = "error-rate", query: str = 'errors{cluster=~"{{ clusters }}"}') -> dict[str, Any]:
+    """A MetricTemplate of namespace web."""
+    spec = {"provider": {"address": "http://prometheus.example:9090"}, "query": query}
+    return an_object("gitfleet.dev/v1alpha1", "MetricTemplate", name, namespace="web", spec=spec)
+
+
 def staged_run(name: str, *, placement: str, strategy: str, index: int | str | None = None) -> dict[str, Any]:
     """A ClusterStagedUpdateRun that runs at once; `index` None is the latest snapshot."""
     spec = {"placementName": placement, "stagedRolloutStrategyName": strategy}

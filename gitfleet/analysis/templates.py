@@ -1,8 +1,4 @@
-"""Queries of metric templates with their variables replaced.
-
-A variable stands in double braces, with or without spaces: `{{ namespace }}` as Flagger has it, `{{.namespace}}` as Go
-has it, `{{ args.limit }}` as Argo Rollouts has it.
-"""
+"""Queries of metric templates with their variables replaced."""
 
 from __future__ import annotations
 
@@ -11,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from gitfleet.formats.near_names import did_you_mean
+from gitfleet.formats.query_variables import IN_BRACES
 
 LONGEST_QUERY: Final = 20_000
 """Characters of a query with its variables replaced."""
-_VARIABLE: Final = re.compile(r"\{\{\s*(?:\.|args\.)?([A-Za-z_][\w-]*)\s*\}\}", re.ASCII)
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.:]*")
 _QUOTES: Final = ('"', "'", "`")
 _REGEX_SIGNS: Final = re.compile(r"([\\.+*?()|\[\]{}^$])")
@@ -45,7 +41,7 @@ def _parts(template: str, variables: Mapping[str, str]) -> Iterator[str]:
     at, quote = 0, ""
     while at < len(template):
         if template.startswith("{{", at):
-            found = _VARIABLE.match(template, at)
+            found = IN_BRACES.match(template, at)
             if found is None:
                 raise Unresolved("its query has {{ without the name of a variable and }}; correct it")
             yield _value(found[1], variables, quote)

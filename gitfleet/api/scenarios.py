@@ -10,10 +10,12 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import jsonpatch
 import jsonpointer
+from annotated_types import Interval, Len
 
-from gitfleet.api.annotations import Break, Form, OneOf, Only
+from gitfleet.api.annotations import At, Break, Form, OneOf, Only
 from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.layout import document
+from gitfleet.api.metrics import Number
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.values import NonEmpty, Time
 from gitfleet.formats.durations import SCHEMA, SCHEMA_WITH_ZERO, read_seconds, seconds_text
@@ -143,6 +145,67 @@ class ClusterRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRule:
+    """When a rule for answers holds: `start` and `end` are counted from the start of the scenario, `end` not included.
+
+    from: from when on it holds; from the start where it is absent
+    until: until when it holds; to the end where it is absent
+    """
+
+    start: Annotated[Duration, At("from")] = timedelta(0)
+    end: Annotated[Duration | None, At("until")] = None
+
+    def holds_at(self, moment: timedelta) -> bool:
+        """Whether it holds so long after the start."""
+        return self.start <= moment and (self.end is None or moment < self.end)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricRule(AnswerRule):
+    """What metric providers answer to queries that match.
+
+    query: a pattern that the whole query must match; * stands for any text
+    value: the value that is measured
+    values: the values that are measured, where there are several
+    noData: there is no data
+    fail: the provider has an error
+    """
+
+    query: NonEmpty
+    value: Number | None = None
+    values: Annotated[tuple[Number, ...], Len(0, 1000)] = ()
+    no_data: bool = False
+    fail: bool = False
+
+    def breaks(self) -> Iterator[Break]:
+        """Exactly one answer."""
+        given = [self.value is not None, bool(self.values), self.no_data, self.fail]
+        if sum(given) != 1:
+            yield (), "needs exactly one of value, values, noData and fail; correct it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookRule(AnswerRule):
+    """What servers answer to webhooks whose URL matches.
+
+    url: a pattern that the whole URL must match; * stands for any text
+    status: the HTTP status
+    fail: there is no connection
+    never: no answer ever comes
+    """
+
+    url: NonEmpty
+    status: Annotated[int, Interval(ge=100, le=599)] | None = None
+    fail: bool = False
+    never: bool = False
+
+    def breaks(self) -> Iterator[Break]:
+        """Exactly one answer."""
+        if sum((self.status is not None, self.fail, self.never)) != 1:
+            yield (), "needs exactly one of status, fail and never; correct it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
     """A file with its content.
 
@@ -237,13 +300,15 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """One run: when it starts, how long it may last, how often gitfleet reconciles, how clusters behave, and
-    what happens, in any order.
+    """One run: when it starts, how long it may last, how often gitfleet reconciles, how clusters behave, what metric
+    providers and webhooks answer (the first rule that matches counts), and what happens, in any order.
 
     start: the moment at which it starts
     maxTime: how long it may last
     tick: how long after a reconcile the next one comes
     clusters: how clusters behave
+    metrics: what metric providers answer; no data where no rule matches
+    webhooks: what webhooks answer; 200 where no rule matches
     timeline: what happens
     """
 
@@ -251,6 +316,8 @@ class Scenario:
     max_time: Step = timedelta(hours=24)
     tick: Step = timedelta(seconds=5)
     clusters: tuple[ClusterRule, ...] = ()
+    metrics: tuple[MetricRule, ...] = ()
+    webhooks: tuple[WebhookRule, ...] = ()
     timeline: tuple[Entry, ...] = ()
 
 

@@ -57,7 +57,8 @@ class Reconciler(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class ScenarioRun:
-    """One run. `start_reconciler` makes a fresh one (no memory), with a listener for its events."""
+    """One run. `start_reconciler` makes a fresh one (no memory), with a listener for its events; `is_answered` says
+    whether a call has an answer that no reconcile has seen."""
 
     scenario: Scenario
     repo: MemoryRepo
@@ -66,6 +67,7 @@ class ScenarioRun:
     branch: str
     start_reconciler: Callable[[Callable[[Event], None]], Reconciler]
     listen: Listener
+    is_answered: Callable[[], bool] = lambda: False
     _state: FleetState = FleetState()
     asks: tuple[str, ...] = ()
     """What only a person can let go on after the last reconcile, in a sentence each."""
@@ -113,7 +115,7 @@ class ScenarioRun:
             except RetryLater:
                 return False, None
             self._state, self.asks, wake_at = result.state, result.asks, result.wake_at
-            if not result.changed:
+            if not (result.changed or self.is_answered()):
                 return True, wake_at
         return False, wake_at
 

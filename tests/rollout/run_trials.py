@@ -235,8 +235,10 @@ class Trial:
     def give(self, *objects: str) -> None:
         """What is in every snapshot of the placement: `group/version/kind/namespace/name`."""
         assert self.request.record is not None
-        keys = [ObjectKey("", *one.split("/")) if one.count("/") == 3 else ObjectKey(*one.split("/")) for one in objects]
-        held = tuple(Manifest(key=key, body={}, digest="", origin=Origin("a.yaml", 1, 0)) for key in keys)
+        keys = [
+            ObjectKey("", *one.split("/")) if one.count("/") == 3 else ObjectKey(*one.split("/")) for one in objects
+        ]
+        held = tuple(Manifest(key=key, body={}, digest="", origin=Origin("a.yaml", 1)) for key in keys)
         known = tuple(replace(one, manifests=held) for one in self.request.record.resource_snapshots)
         self.request = replace(self.request, record=replace(self.request.record, resource_snapshots=known))
 

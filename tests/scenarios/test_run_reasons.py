@@ -13,7 +13,7 @@ import pytest
 from gitfleet.api.conditions import Conditions
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.runs import RunReason, RunRecord
-from gitfleet.api.scenarios import ClusterRule
+from gitfleet.api.scenarios import ClusterRule, MetricRule
 from gitfleet.model.state import FleetState
 from tests import builders
 from tests.scenarios.staged_world import QUICK, members, message, one_stage, run, said, stage_of, staged
@@ -95,6 +95,20 @@ def skips_the_silent() -> World:
     return world
 
 
+def is_measured() -> World:
+    """What is measured after the stage is as it must be."""
+    world = staged(World(rules=(QUICK,), metrics=(MetricRule(query="*", value=0.01),)), *members("c1"))
+    world.commit(one_stage(afterStageTasks=[builders.analysis(count=2)]), builders.metric_template(), run())
+    return world
+
+
+def measures_too_much() -> World:
+    """And is not."""
+    world = staged(World(rules=(QUICK,), metrics=(MetricRule(query="*", value=0.12),)), *members("c1"))
+    world.commit(one_stage(afterStageTasks=[builders.analysis()]), builders.metric_template(), run())
+    return world
+
+
 def rolls_back() -> World:
     """A cluster never gets ready, and those before it get back what they had."""
     return world_with_old(bad_on("p2"))
@@ -115,6 +129,8 @@ PLAYS: Final[Mapping[Callable[[], World], tuple[RunReason, ...]]] = {
     is_stuck: (R.RUN_STUCK, R.STAGE_STARTED),
     gives_up: (R.CLUSTER_FAILED, R.STAGE_SKIPPED),
     skips_the_silent: (R.CLUSTER_SKIPPED,),
+    is_measured: (R.ANALYSIS_RUNNING, R.ANALYSIS_SUCCEEDED),
+    measures_too_much: (R.ANALYSIS_FAILED,),
     rolls_back: (R.RUN_ROLLING_BACK, R.RUN_ROLLED_BACK, R.CLUSTER_ROLLING_BACK, R.CLUSTER_ROLLED_BACK),
 }  # fmt: skip
 

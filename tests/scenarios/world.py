@@ -14,17 +14,19 @@ from typing import Any, Final
 from gitfleet.api.bindings import Binding
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
-from gitfleet.api.scenarios import ClusterRule
+from gitfleet.api.scenarios import ClusterRule, MetricRule, WebhookRule
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.results import ReconcileResult
 from gitfleet.loop.state_branch import StateBranch
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import DesiredTrees
+from gitfleet.loop.workload_rollouts import WorkloadRollouts
 from gitfleet.model.events import Event
 from gitfleet.model.state import FleetState
 from gitfleet.ports.decryption import Decryptor
 from gitfleet.settings import Limits
+from gitfleet.simulation.answers import SimulatedAnswers
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import ClusterEvent, SimulatedCrash
 from gitfleet.simulation.fleet import SimulatedFleet
@@ -54,12 +56,15 @@ class World:
     every process before its first tick. With `watches` clusters are watched."""
 
     rules: tuple[ClusterRule, ...] = ()
+    metrics: tuple[MetricRule, ...] = ()
+    webhooks: tuple[WebhookRule, ...] = ()
     clock: ManualClock = field(default_factory=ManualClock)
     repo: MemoryRepo = field(default_factory=MemoryRepo)
     happenings: list[ClusterEvent] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     fleet: SimulatedFleet = field(init=False)
     driver: Driver = field(init=False)
+    calls: SimulatedAnswers = field(init=False)
     crashes: int = 0
     watch: Callable[[ClusterEvent], None] = lambda happening: None
     mourn: Callable[[], None] = lambda: None
@@ -72,6 +77,7 @@ class World:
     def __post_init__(self) -> None:
         self.fleet = SimulatedFleet(self.clock, rules=self.rules, listener=self._happened)
         self.watching = MemoryWatching(self.fleet) if self.watches else None
+        self.calls = SimulatedAnswers(clock=self.clock, began=self.clock.now())
         self.driver = self.start()
 
     def _happened(self, happening: ClusterEvent) -> None:
@@ -94,6 +100,9 @@ class World:
 
     def start(self, checkpoint: Checkpoint = nothing) -> Driver:
         """A process that knows nothing but the remote."""
+        self.calls = SimulatedAnswers(
+            clock=self.clock, began=self.calls.began, metrics=self.metrics, webhooks=self.webhooks
+        )
         trees = DesiredTrees(self.repo, _CACHE, self.limits, decryptor=self.decryptor)
         driver = Driver(
             reader=self.repo,
@@ -105,6 +114,7 @@ class World:
             watching=self.watching,
             listen=self.events.append,
             checkpoint=checkpoint,
+            workloads=WorkloadRollouts(calls=self.calls),
         )
         self.start_with(driver)
         return driver
@@ -127,7 +137,7 @@ class World:
         """Tick until nothing changes at this moment; when time alone may change something."""
         for _ in range(MOST_TICKS):
             result = self.reconcile()
-            if result is not None and not result.changed and not result.lost_race:
+            if result is not None and not (result.changed or result.lost_race or self.calls.answers()):
                 return result.wake_at
         raise AssertionError(f"still changing after {MOST_TICKS} ticks at {self.clock.now()}")
 
