@@ -15,6 +15,7 @@ from gitfleet.analysis import advance as analyse
 from gitfleet.api.rollout_plans import WebhookType
 from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutMode, WorkloadReason
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.sentences import counted
 from gitfleet.formats.times import time_text
 from gitfleet.model.calls import Call
 from gitfleet.workload.batches import UnusablePlan, batches_of, last_batch
@@ -158,7 +159,7 @@ def _event(work: _Pass) -> RolloutEvent | None:
         case Phase.FINALISING:
             return _E.FINISHED if _in_place(work) and _asked(work, WebhookType.FINALIZE) else _rejected(work)
         case Phase.BATCH_VERIFY_FAILED | Phase.FAILING | Phase.ABANDONING:
-            return _E.RELEASED if _in_place(work) else None
+            return _E.RELEASED if _in_place(work) and _is_back(work) else None
         case Phase.SUCCEEDED | Phase.FAILED | Phase.ABANDONED:
             return None
     assert_never(phase)
@@ -220,6 +221,26 @@ def _in_place(work: _Pass) -> bool:
     if waiting:
         work.wait(f"{waiting[0]} is to be changed" + (f", and {len(waiting) - 1} more" if len(waiting) > 1 else ""))
     return not waiting
+
+
+def _is_back(work: _Pass) -> bool:
+    """Whether the pods of before are there again, where the rollout goes back and its workload can; why not is said
+    where its file asked for it."""
+    case, status, plan = work.case, work.case.status, work.case.record.rollout_plan
+    if status.mode is None or case.seen.target is None:
+        return True
+    goal = goal_of(plan, status, case.now, -1)
+    why = case.found.handler.irreversible(case.seen, goal)
+    if why and case.record.removing and plan.revert_on_delete:
+        work.why = f"nothing goes back, since {why}"
+    if why or not status.revert:
+        return True
+    counts = case.found.handler.counts(case.seen, goal)
+    scales = status.mode is RolloutMode.SCALE
+    surplus = abs(counts.upgraded - status.original_size) if scales else max(0, counts.upgraded - goal.upgraded)
+    if surplus or not counts.observed:
+        work.wait(f"{counted(surplus, 'pod')} still to go back to what was before")
+    return not surplus and counts.observed
 
 
 def _asked(work: _Pass, type_: WebhookType) -> bool:

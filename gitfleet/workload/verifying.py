@@ -81,9 +81,9 @@ def verified(case: Case) -> ClusterRolloutStatus:
         source_sizes=sizes,
         started_with=min(has, size) if mode is RolloutMode.SOURCE_TO_TARGET else 0,
     )
-    batches_of(plan, span_of(claimed))
-    if refusal := handler.refusal(seen, goal_of(plan, claimed, case.now, -1)):
-        raise UnusablePlan(refusal)
+    for batch in range(-1, len(batches_of(plan, span_of(claimed)))):
+        if refusal := handler.refusal(seen, goal_of(plan, claimed, case.now, batch)):
+            raise UnusablePlan(refusal)
     _check_ready(case)
     return replace(claimed, originals=_originals(case, claimed))
 

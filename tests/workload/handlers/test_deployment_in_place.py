@@ -183,7 +183,9 @@ def test_pods_stay_as_they_are_once_kept(
     play.target.sync()
     before = [pod.name for pod in play.target.pods]
     play.settle(last, Step.KEEP)
-    assert [pod.name for pod in play.target.pods] == before
+    # A pod that was missing in that moment comes back, and none goes.
+    assert set(before) <= {pod.name for pod in play.target.pods}
+    assert play.there == max(len(before), goal.size)
 
 
 @pytest.mark.parametrize(
