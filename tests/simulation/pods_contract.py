@@ -220,6 +220,24 @@ class PodsContract:
         assert side.changed(web, {**HELD, **rolling(0, 3)}) == (3, 5, 5, 2)
         assert sorted(images(side.pods())) == ["web:1"] * 2 + ["web:3"] * 3
 
+    def test_an_original_template_in_the_middle(self, side: Side) -> None:
+        """The older ReplicaSet is the new one again, and what was made goes."""
+        web = self._paused_with_a_new_template(side, 5)
+        assert side.changed(web, {**HELD, **rolling(0, 2)}) == (2, 5, 5, 3)
+        assert side.changed(web, {"paused": True, **template("web:1")}) == (3, 5, 5, 0)
+        assert side.changed(web, {**RELEASED, **rolling("25%", "25%")}) == (5, 5, 5, 5)
+        assert set(images(side.pods())) == {"web:1"}
+
+    def test_batches_while_old_pods_are_not_ready(self, side: Side) -> None:
+        """What is not ready among the older pods goes first, and no more of them than the batch has."""
+        web = make.deployment(side.namespace, "web", "web:bad", 4)
+        side.apply(web)
+        assert side.at_rest(web) == (4, 0, 4, 0)
+        assert side.changed(web, {"paused": True, **template("web:2")}) == (0, 0, 4, 0)
+        assert side.changed(web, {**HELD, **rolling(0, 1)}) == (1, 1, 4, 0)
+        assert side.changed(web, {**HELD, **rolling(0, 3)}) == (3, 3, 4, 0)
+        assert side.changed(web, {**HELD, **rolling(1, 3)}) == (4, 4, 5, 0)
+
     def test_two_deployments_are_scaled_against_each_other(self, side: Side) -> None:
         old = make.deployment(side.namespace, "old", "web:1", 4)
         new = make.deployment(side.namespace, "new", "web:2", 0)
@@ -284,6 +302,21 @@ class PodsContract:
         assert side.delete_pod("web-2")[0] == 200
         assert side.at_rest(web) == (3, 3, 3, 3)
 
+    def test_a_stateful_set_in_parallel_replaces_what_is_not_ready(self, side: Side) -> None:
+        web = make.stateful_set(side.namespace, "web", "web:1", 3)
+        web["spec"]["podManagementPolicy"] = "Parallel"
+        side.apply(web)
+        assert side.at_rest(web) == (3, 3, 3, 3)
+        assert side.changed(web, template("web:bad")) == (1, 2, 3, 2)
+        assert side.changed(web, template("web:2")) == (3, 3, 3, 3)
+
+    def test_a_stateful_set_with_pods_that_are_never_available(self, side: Side) -> None:
+        web = make.stateful_set(side.namespace, "web", "web:1", 3)
+        side.apply(web)
+        assert side.at_rest(web) == (3, 3, 3, 3)
+        assert side.changed(web, {"minReadySeconds": NEVER, **template("web:2")}) == (0, 3, 3, 3)
+        assert side.changed(web, {"minReadySeconds": 0}) == (3, 3, 3, 3)
+
     def test_a_stateful_set_on_delete(self, side: Side) -> None:
         web = make.stateful_set(side.namespace, "web", "web:1", 3)
         web["spec"]["updateStrategy"] = {"type": "OnDelete"}
@@ -326,6 +359,28 @@ class PodsContract:
         assert side.at_rest(web) == (nodes,) * 4
         assert side.changed(web, template("web:bad")) == (1, nodes - 1, nodes, nodes - 1)
         assert side.changed(web, template("web:2")) == (nodes,) * 4
+
+    def test_a_daemon_set_with_a_surge_keeps_the_old_pods(self, side: Side) -> None:
+        web = make.daemon_set(side.namespace, "web", "web:1")
+        limits = {"maxSurge": 1, "maxUnavailable": 0}
+        web["spec"]["updateStrategy"] = {"type": "RollingUpdate", "rollingUpdate": limits}
+        side.apply(web)
+        nodes = side.nodes
+        assert side.at_rest(web) == (nodes,) * 4
+        assert side.changed(web, template("web:bad")) == (0, nodes, nodes, nodes)
+        assert sorted(images(side.pods())) == ["web:1"] * nodes + ["web:bad"]
+        assert side.changed(web, template("web:2")) == (nodes,) * 4
+        assert images(side.pods()) == ["web:2"] * nodes
+
+    def test_a_daemon_set_takes_a_share_of_its_pods_at_once(self, side: Side) -> None:
+        web = make.daemon_set(side.namespace, "web", "web:1")
+        side.apply(web)
+        nodes = side.nodes
+        assert side.at_rest(web) == (nodes,) * 4
+        limits = {"updateStrategy": {"rollingUpdate": {"maxUnavailable": "60%"}}}
+        missing = -(-nodes * 60 // 100)
+        expected = (missing, nodes - missing, nodes, nodes - missing)
+        assert side.changed(web, {**limits, **template("web:bad")}) == expected
 
     def test_a_pod_that_is_deleted_comes_back_of_the_same_template(self, side: Side) -> None:
         web = self._paused_with_a_new_template(side, 3)

@@ -32,6 +32,8 @@ class DaemonSetController(Controller):
         for node in range(self.nodes):
             if node not in present:
                 work.make(self.update, node)
+        if len(work.groups) > 1:
+            self._prune()
         if not self.on_delete and len(work.groups) > 1:
             if self.surge:
                 self._surge()
@@ -78,29 +80,44 @@ class DaemonSetController(Controller):
         old = [pod for pod in work.pods if pod.revision != self.update.number]
         missing = work.size - work.available(work.pods, self.min_ready)
         gone = list[Pod]()
-        for pod in sorted(old, key=lambda pod: (work.is_available(pod, self.min_ready), pod.place)):
-            was_missing = not work.is_available(pod, self.min_ready)
+        for pod in sorted(old, key=lambda pod: (self._is_fine(pod), pod.place)):
+            was_missing = not self._is_fine(pod)
             if not was_missing and missing >= self.unavailable:
                 break
             gone.append(pod)
-            is_missing = not work.is_available(work.make(self.update, pod.place), self.min_ready)
-            missing += is_missing - was_missing
+            missing += (not self._is_fine(work.make(self.update, pod.place))) - was_missing
         work.drop(gone)
+
+    def _prune(self) -> None:
+        """`podsShouldBeOnNode`: of several pods on a node the oldest stays, and with a surge one of the newest template
+        beside it for as long as it is not available and the other one is ready."""
+        gone = list[Pod]()
+        for pods in self._by_node().values():
+            old = [pod for pod in pods if pod.revision != self.update.number]
+            new = [pod for pod in pods if pod.revision == self.update.number]
+            if not self.surge:
+                gone += pods[1:]
+                continue
+            gone += old[1:] + new[1:]
+            waits = old and new and self.work.is_available(old[0]) and not self._is_fine(new[0])
+            if old and new and not waits:
+                gone.append(old[0])
+        self.work.drop(gone)
 
     def _surge(self) -> None:
         """New pods are made beside old ones, which go once the new ones are available."""
         work, nodes, gone = self.work, self._by_node(), list[Pod]()
-        extra = sum(len(pods) > 1 and not work.is_available(pods[-1], self.min_ready) for pods in nodes.values())
+        extra = sum(len(pods) > 1 for pods in nodes.values())
         for node, pods in sorted(nodes.items()):
-            old = [pod for pod in pods if pod.revision != self.update.number]
-            new = next((pod for pod in pods if pod.revision == self.update.number), None)
-            if not old:
+            if len(pods) > 1 or pods[0].revision == self.update.number:
                 continue
-            if new is None:
-                if work.is_available(old[0], self.min_ready) and extra >= self.surge:
-                    continue
-                new = work.make(self.update, node)
-                extra += not work.is_available(new, self.min_ready)
-            if work.is_available(new, self.min_ready):
-                gone += old
+            if self._is_fine(pods[0]) and extra >= self.surge:
+                continue
+            if self._is_fine(work.make(self.update, node)):
+                gone += pods
+            else:
+                extra += 1
         work.drop(gone)
+
+    def _is_fine(self, pod: Pod) -> bool:
+        return self.work.is_available(pod, self.min_ready)
