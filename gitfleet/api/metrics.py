@@ -27,6 +27,10 @@ METRIC_TEMPLATE: Final = "MetricTemplate"
 _API_VERSION: Final = f"{GITFLEET_GROUP}/v1alpha1"
 ROLLOUT_VARIABLES: Final = frozenset({"cluster", "namespace", "name", "kind", "rollout", "batch", "interval"})
 """What a workload rollout gives the queries of its templates."""
+RUN_VARIABLES: Final = frozenset(
+    {"run", "stage", "placement", "snapshot", "clusters", "namespace", "name", "kind", "interval"}
+)
+"""What a staged run gives them; namespace, name and kind where its placement has one workload."""
 VariableName = Annotated[
     str,
     Check(

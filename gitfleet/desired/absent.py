@@ -17,6 +17,7 @@ from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import placement_of
 from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun, StagedStrategy, strategy_kind
 from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_rollouts import AppRollout
 from gitfleet.desired.present import Present
 from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.model.desired import NAMES_NO_PLACEMENT
@@ -55,6 +56,8 @@ def absent_notes(value: object, present: Present) -> Iterator[Break]:
             yield from _of_eviction(value, present)
         case DisruptionBudget():
             yield from _placement(("metadata", "name"), PlacementKey("", value.name), "it limits nothing", present)
+        case AppRollout():
+            yield from _placement(("spec", "placementRef", "name"), value.placement, "nothing is rolled out", present)
         case Quarantine() | Pin():
             yield from _placement(("spec", "placement"), value.placement, "it is about nothing", present)
         case Approval():

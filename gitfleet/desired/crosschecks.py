@@ -19,7 +19,9 @@ from gitfleet.api.pins import Pin
 from gitfleet.api.placements import Placement, PlacementKey, SelectionScope
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.api.staged import BEGAN_ELSEWHERE, DECIDED_ELSEWHERE, Approval, DisruptionBudget, Eviction, StagedRun
+from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait
 from gitfleet.desired.accept import as_written, same_content
+from gitfleet.desired.accepted_rollouts import rollout_update_breaks
 from gitfleet.desired.contents import enveloped_breaks
 from gitfleet.desired.identity import known_scope, scope_break
 from gitfleet.desired.paths import FLEET_FILE
@@ -124,6 +126,9 @@ def update_refusals(objects: Iterable[ReadObject], accepted: FleetState, recover
         elif isinstance(value, Eviction):
             known = accepted.evictions.get(value.name)
             notes = eviction_update_breaks(known, value) if known is not None else []
+        elif isinstance(value, RolloutTrait | AppRollout):
+            rollout = accepted.rollouts.get(value.key)
+            notes = rollout_update_breaks(rollout, value) if rollout is not None else []
         elif isinstance(value, StagedRun | Approval):
             notes = _against_previous(value, recovery.previous(item.identity))
         else:
@@ -216,14 +221,18 @@ def exported_warnings(objects: Iterable[ReadObject], accepted: FleetState) -> Re
     return warned
 
 
+def was_in_force(item: ReadObject, recovery: Recovery, changed: Collection[str] | None) -> bool:
+    """Whether a version of an object was in force before this commit, as far as that is known."""
+    same = changed is not None and item.origin.path not in changed
+    stood = same and not recovery.was_refused(item.origin.path, item.label)
+    return stood or recovery.previous(item.identity) is not None
+
+
 def pin_refusals(objects: Iterable[ReadObject], recovery: Recovery, changed: Collection[str] | None) -> Refusals:
     """A placement has one pin: the one that was in force, else the first by path."""
 
     def rank(pair: tuple[ReadObject, Pin]) -> tuple[bool, Origin]:
-        item, _ = pair
-        same = changed is not None and item.origin.path not in changed
-        stood = same and not recovery.was_refused(item.origin.path, item.label)
-        return not (stood or recovery.previous(item.identity) is not None), item.origin
+        return not was_in_force(pair[0], recovery, changed), pair[0].origin
 
     first: dict[PlacementKey, ReadObject] = {}
     refused: Refusals = []

@@ -15,6 +15,9 @@ from gitfleet.api.objects import Identity, Manifest, Origin
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PLACEMENT_GROUP, Placement, PlacementKey
 from gitfleet.api.staged import EVICTION
+from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_rollouts import ROLLOUT_KINDS
+from gitfleet.desired.accepted_rollouts import rollout_of
 from gitfleet.desired.paths import area_of, is_build_file
 from gitfleet.desired.readings import FileReading, ReadObject, payload_identity
 from gitfleet.desired.rebuilt import rebuilt_folders
@@ -121,7 +124,7 @@ class Recovery:
     def object(self, identity: Identity, path: str) -> ReadObject | None:
         """The last good version of one object: as accepted, else as in the files, else as placed last."""
         accepted = self._accepted(identity, path)
-        return accepted or self.previous(identity) or self.placed().get(identity)
+        return accepted or self.previous(identity) or self.placed().get(identity) or self.rollout(identity, path)
 
     def previous(self, identity: Identity) -> ReadObject | None:
         """The version of an object that was in force before this commit, from the files that changed since."""
@@ -231,6 +234,14 @@ class Recovery:
                 if identity is not None:
                     value = Manifest(manifest.key, manifest.body, manifest.digest, origin)
                     yield ReadObject(identity, str(manifest.key), origin, value)
+
+    def rollout(self, identity: Identity, path: str) -> ReadObject | None:
+        """A workload rollout as it was accepted last; its file says more, where it is known."""
+        _, kind, namespace, name = identity
+        record = self._request.accepted.rollouts.get(NamespacedName(namespace, name))
+        if kind not in ROLLOUT_KINDS or record is None or record.kind != kind:
+            return None
+        return ReadObject(identity, f"{kind}/{record.key}", Origin(path, 1), rollout_of(record))
 
     def _accepted(self, identity: Identity, path: str) -> ReadObject | None:
         """The version that the state branch holds of a placement, cluster, override or eviction; of one that is leaving

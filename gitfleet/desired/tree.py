@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from gitfleet.api.faults import LastGood, Severity, listed
 from gitfleet.api.fleet import FleetConfig
@@ -22,6 +23,7 @@ from gitfleet.desired.crosschecks import (
     scope_refusals,
     scopes_of,
     update_refusals,
+    was_in_force,
 )
 from gitfleet.desired.gates import gate_slips, hidden_gates
 from gitfleet.desired.gathering import Gathered, gather
@@ -48,6 +50,7 @@ from gitfleet.desired.recovery import Recovery
 from gitfleet.desired.relabelled import relabelled_refusals
 from gitfleet.desired.replaced import Replacements, kept_payload, kept_placements
 from gitfleet.desired.request import DesiredRequest
+from gitfleet.desired.rollout_rules import rollout_refusals
 from gitfleet.desired.taken_back import misread_placements
 from gitfleet.desired.unclear import CommitRead, misnamed_files, read_again, unclear_places
 from gitfleet.desired.unselected import unselected_notes
@@ -73,9 +76,10 @@ def read_desired(request: DesiredRequest) -> Desired:
     _refuse_unconnected(pool)
     scopes = scopes_of(pool.chosen.values())
     for _ in range(2):  # where an object goes back to its last good version, another one may not fit beside it
-        refused = scope_refusals(pool.chosen.values(), scopes)
+        known, refused = _known_kinds(pool), scope_refusals(pool.chosen.values(), scopes)
         refused += override_refusals(pool.chosen.values(), request.accepted.overrides)
-        refused += selector_refusals(pool.chosen.values(), _known_kinds(pool), request.accepted)
+        refused += selector_refusals(pool.chosen.values(), known, request.accepted)
+        refused += rollout_refusals(pool.chosen.values(), known, partial(_standing, pool))
         refused = [(item, note) for item, note in refused if item.identity not in pool.kept]
         if not refused:
             break
@@ -108,6 +112,14 @@ def _hide(pool: Pool, gathered: Gathered) -> None:
             pool.hidden.add_text(path, pool.request.text_of(path))
     for path in gathered.closed:
         pool.hidden.add_text(path, pool.request.text_of(path))
+
+
+def _standing(pool: Pool, item: ReadObject) -> tuple[bool, bool]:
+    """What comes first of two that cannot both be: what was in force, and of those what this commit does not change."""
+    before = pool.recovery.previous(item.identity)
+    accepted = pool.recovery.rollout(item.identity, "")
+    in_force = accepted is not None or was_in_force(item, pool.recovery, pool.request.changed)
+    return not in_force, before is not None and item is not before and item.origin.blob != before.origin.blob
 
 
 def _warnings(pool: Pool) -> Refusals:

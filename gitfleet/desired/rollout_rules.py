@@ -1,0 +1,157 @@
+"""What workload rollouts must not do to each other, and what must not move the same workload beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from gitfleet.api import Break, Location
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import Identity, JsonObject, Manifest, ObjectKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait, WorkloadRollout
+from gitfleet.desired.crosschecks import Refusals
+from gitfleet.desired.known_kinds import KnownKinds
+from gitfleet.desired.metric_rules import metric_refusals
+from gitfleet.desired.readings import ReadObject
+
+_HPA: Final = ("autoscaling", "HorizontalPodAutoscaler")
+_KEDA: Final = ("keda.sh", "ScaledObject")
+_API_FIELDS: Final = {"group": "apiVersion", "kind": "kind"}
+Clusters = Mapping[str, Mapping[str, str]]
+"""The labels of each cluster by its name."""
+
+
+def rollout_refusals(
+    objects: Iterable[ReadObject], known: KnownKinds, standing: Callable[[ReadObject], tuple[bool, bool]]
+) -> Refusals:
+    """Rollouts of one name or of one workload, of which the first one stays, by `standing` and then by path; rollouts
+    of a workload that something else scales; references to misspelt kinds; and metrics that cannot be measured, also
+    those of staged runs."""
+    items = list(objects)
+    rollouts = [(item, item.value) for item in items if isinstance(item.value, RolloutTrait | AppRollout)]
+    refused = metric_refusals(items)
+    if not rollouts:
+        return refused
+    rollouts.sort(key=lambda pair: (standing(pair[0]), pair[0].origin))
+    scalers = _scalers(items)
+    same_name = _same_name(rollouts)
+    others = {item.identity for item, _ in same_name}
+    refused += same_name
+    refused += _same_workload([pair for pair in rollouts if pair[0].identity not in others], _clusters(items))
+    for item, rollout in rollouts:
+        if isinstance(rollout, RolloutTrait):
+            refused += [(item, note) for note in (*_scaled(rollout, scalers), *_misspelt(rollout, known))]
+    return refused
+
+
+def _clusters(items: Iterable[ReadObject]) -> Clusters:
+    values = (item.value for item in items)
+    return {value.name: value.scheduling_labels for value in values if isinstance(value, MemberCluster)}
+
+
+def _same_name(rollouts: Sequence[tuple[ReadObject, WorkloadRollout]]) -> Refusals:
+    """Those of two kinds that have one name: how far a rollout is stands under its namespace and name."""
+    refused: Refusals = []
+    first: dict[object, ReadObject] = {}
+    for item, rollout in rollouts:
+        other = first.setdefault(rollout.key, item)
+        if other is not item:
+            sentence = (
+                f"is the name of {other.label} ({other.origin}) too, which is a workload rollout; rename one of them"
+            )
+            refused.append((item, (("metadata", "name"), sentence)))
+    return refused
+
+
+def _same_workload(rollouts: Sequence[tuple[ReadObject, WorkloadRollout]], clusters: Clusters) -> Refusals:
+    refused: Refusals = []
+    taken: dict[object, list[tuple[ReadObject, WorkloadRollout]]] = {}
+    for item, rollout in rollouts:
+        workloads = list(_workloads(rollout))
+        found = [
+            (item, (field, sentence))
+            for workload, field in workloads
+            for other, earlier in taken.get(workload, ())
+            if (sentence := _moved(rollout, earlier, other, clusters))
+        ]
+        refused += found
+        for workload, _ in workloads if not found else ():
+            taken.setdefault(workload, []).append((item, rollout))
+    return refused
+
+
+def _moved(rollout: WorkloadRollout, earlier: WorkloadRollout, other: ReadObject, clusters: Clusters) -> str:
+    """What is wrong with a workload that an earlier rollout names too; "" for nothing."""
+    where = _shared(rollout, earlier, clusters)
+    if where is None or not _may_be_one(rollout, earlier):
+        return ""
+    on = f" on {where}" if where else ""
+    way = "remove one of the two, or let `clusters` of each select other clusters"
+    return f"is moved by {other.label} ({other.origin}){on} already; {way}"
+
+
+def _workloads(rollout: WorkloadRollout) -> Iterator[tuple[Identity | PlacementKey, Location]]:
+    """What a rollout moves, and the field that says so: a workload, or one of those of a placement."""
+    match rollout:
+        case RolloutTrait():
+            yield from ((workload.identity, field) for workload, field in _named(rollout))
+        case AppRollout():
+            yield rollout.placement, ("spec", "placementRef")
+
+
+def _named(rollout: RolloutTrait) -> Iterator[tuple[ObjectKey, Location]]:
+    yield rollout.target, ("spec", "targetRef")
+    for index, source in enumerate(rollout.sources):
+        yield source, ("spec", "sourceRef", index)
+
+
+def _may_be_one(one: WorkloadRollout, other: WorkloadRollout) -> bool:
+    """Whether two rollouts of one placement may be of one workload."""
+    if not isinstance(one, AppRollout) or not isinstance(other, AppRollout):
+        return True
+    return not one.component_list or not other.component_list or one.component_list == other.component_list
+
+
+def _shared(one: WorkloadRollout, other: WorkloadRollout, clusters: Clusters) -> str | None:
+    """The first cluster that both are for ("" where both are for every one); None where there is none."""
+    if one.clusters is None and other.clusters is None:
+        return ""
+    selectors = [selector for selector in (one.clusters, other.clusters) if selector is not None]
+    shared = (name for name, labels in sorted(clusters.items()) if all(s.matches(labels) for s in selectors))
+    return next(shared, None)
+
+
+def _scalers(items: Iterable[ReadObject]) -> dict[Identity, Manifest]:
+    """What sets the replicas of workloads, by the workload."""
+    found: dict[Identity, Manifest] = {}
+    for item in items:
+        if isinstance(item.value, Manifest) and item.value.key.group_kind in (_HPA, _KEDA):
+            scaled = _scaled_by(item.value)
+            if scaled is not None:
+                found.setdefault(scaled, item.value)
+    return found
+
+
+def _scaled_by(scaler: Manifest) -> Identity | None:
+    spec = scaler.body.get("spec")
+    reference: JsonObject | None = spec.get("scaleTargetRef") if isinstance(spec, Mapping) else None
+    if not isinstance(reference, Mapping):
+        return None
+    # KEDA's scaleTargetRef is of a Deployment where it says nothing else.
+    default = ("apps/v1", "Deployment") if scaler.key.group_kind == _KEDA else ("", "")
+    api_version, kind = reference.get("apiVersion", default[0]), reference.get("kind", default[1])
+    return str(api_version).rpartition("/")[0], str(kind), scaler.key.namespace, str(reference.get("name"))
+
+
+def _scaled(rollout: RolloutTrait, scalers: Mapping[Identity, Manifest]) -> Iterator[Break]:
+    for workload, field in _named(rollout):
+        if (scaler := scalers.get(workload.identity)) is not None:
+            sentence = f"is scaled by {scaler.key} ({scaler.origin}), which would undo what the rollout does; "
+            yield field, f"{sentence}remove it while the rollout is there"
+
+
+def _misspelt(rollout: RolloutTrait, known: KnownKinds) -> Iterator[Break]:
+    for workload, field in _named(rollout):
+        if (wrong := known.unknown(workload.group, workload.kind)) is not None:
+            yield (*field, _API_FIELDS[wrong.field]), wrong.sentence

@@ -1,0 +1,401 @@
+"""Workload rollouts beside everything else in a commit: what they name, what contradicts them, what may change while
+one runs, and that an error in a file never takes one away."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_records import ClusterRolloutStatus, RollingState
+from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait
+from gitfleet.model.state import FleetState
+from gitfleet.workload.records import record_of
+from tests.desired.commits import faults_of, read
+
+Json = Mapping[str, Any]
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment"}
+PATH = "rollouts/api.yaml"
+
+
+def trait(name: str = "api", kind: str = "RolloutTrait", plan: Json | None = None, **spec: Any) -> str:
+    """A rollout of Deployment web/api, each field of its spec on a line of its own."""
+    fields = {"targetRef": {**DEPLOYMENT, "name": "api"}, "rolloutPlan": plan or {}, **spec}
+    return _document("standard.oam.dev/v1alpha1", kind, name, fields)
+
+
+def app(name: str = "app", **spec: Any) -> str:
+    """A rollout of placement web to its snapshot 2."""
+    fields = {"placementRef": {"name": "web"}, "targetRevision": "2", "rolloutPlan": {}, **spec}
+    return _document("core.oam.dev/v1beta1", "AppRollout", name, fields)
+
+
+def template(query: str = "up", name: str = "errors", namespace: str = "web") -> str:
+    spec = {"provider": {"address": "http://prometheus.example"}, "query": query}
+    return _document("gitfleet.dev/v1alpha1", "MetricTemplate", name, spec, namespace)
+
+
+def _document(api_version: str, kind: str, name: str, spec: Json, namespace: str = "web") -> str:
+    lines = [f"  {field}: {json.dumps(value)}\n" for field, value in spec.items()]
+    head = f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: {name}, namespace: {namespace}}}\nspec:\n"
+    return head + "".join(lines)
+
+
+def strategy(metric: Json, scope: str = "Stage", **metadata: str) -> str:
+    """A strategy whose one stage ends with an analysis."""
+    tasks = [{"type": "Analysis", "scope": scope, "metrics": [{"name": "e", "metricsRange": {"max": 1}, **metric}]}]
+    kind = f"{'' if metadata else 'Cluster'}StagedUpdateStrategy"
+    spec = {"stages": [{"name": "one", "labelSelector": {}, "afterStageTasks": tasks}]}
+    body = {"metadata": {"name": "s", **metadata}, "spec": spec}
+    return json.dumps({"apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": kind, **body})
+
+
+def cluster(name: str, **labels: str) -> str:
+    return (
+        f"apiVersion: cluster.kubernetes-fleet.io/v1\nkind: MemberCluster\n"
+        f"metadata: {{name: {name}, labels: {json.dumps(labels)}}}\nspec: {{connection: {{simulated: true}}}}\n"
+    )
+
+
+def measured(**metric: Any) -> Json:
+    """A plan with one metric."""
+    given = {"name": "errors", "metricsRange": {"max": 1}, "templateRef": {"name": "errors"}, **metric}
+    return {"canaryMetric": [given]}
+
+
+PLACEMENT = (
+    "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterResourcePlacement\nmetadata: {name: web}\n"
+    "spec: {resourceSelectors: [{group: '', version: v1, kind: Namespace, name: web}]}\n"
+)
+NAMESPACE = "{apiVersion: v1, kind: Namespace, metadata: {name: web}}\n"
+AROUND = {
+    "placements/web.yaml": PLACEMENT,
+    "resources/web.yaml": NAMESPACE,
+    "clusters/a.yaml": cluster("a", zone="eu"),
+    "clusters/b.yaml": cluster("b", zone="us"),
+}
+
+
+def scaler(name: str = "api", kind: str = "Deployment", version: str = "v2", own: str = "h") -> str:
+    reference = {"apiVersion": "apps/v1", "kind": kind, "name": name}
+    metadata = {"name": own, "namespace": "web"}
+    spec = {"scaleTargetRef": reference, "maxReplicas": 3}
+    return json.dumps(
+        {"apiVersion": f"autoscaling/{version}", "kind": "HorizontalPodAutoscaler", "metadata": metadata, "spec": spec}
+    )
+
+
+def scaled_object(**reference: str) -> str:
+    metadata = {"name": "h", "namespace": "web"}
+    spec = {"scaleTargetRef": reference}
+    return json.dumps({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": metadata, "spec": spec})
+
+
+NO_PLACEMENT = "spec.placementRef.name: names a placement that is not in the repo, so nothing is rolled out; "
+B = "rollouts/b.yaml:{}: RolloutTrait/web/b: {}".format
+STAGE = "spec.stages[0].afterStageTasks[0].metrics[0]"
+NO_DEFINITION = (
+    "kind: is of no CustomResourceDefinition in this repo; clusters that do not have it refuse its objects (warning)"
+)
+AT = f"{PATH}:{{}}: RolloutTrait/web/api: {{}}".format
+NO_TEMPLATE = "names a MetricTemplate that is not in the repo; "
+MOVED = "already; remove one of the two, or let `clusters` of each select other clusters"
+UNDONE = "which would undo what the rollout does; remove it while the rollout is there"
+EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({PATH: trait()}, []),
+        ({PATH: trait(kind="Rollout")}, []),
+        ({PATH: app()}, []),
+        # Metrics and their templates.
+        ({PATH: trait(plan=measured()), "metrics/a.yaml": template()}, []),
+        ({PATH: trait(plan=measured(templateRef={"name": "errors", "namespace": "ops"})),
+          "metrics/a.yaml": template(namespace="ops")}, []),
+        ({PATH: trait(plan=measured(templateRef={"name": "erors"})), "metrics/a.yaml": template()},
+         [AT(6, f"spec.rolloutPlan.canaryMetric[0].templateRef.name: {NO_TEMPLATE}did you mean errors?")]),
+        ({PATH: trait(plan={"rolloutBatches": [{"replicas": 1, **measured()}]}),
+          "metrics/a.yaml": template(namespace="ops")},
+         [AT(6, f"spec.rolloutPlan.rolloutBatches[0].canaryMetric[0].templateRef.name: {NO_TEMPLATE}"
+                "add MetricTemplate web/errors, or correct the name")]),
+        ({PATH: trait(plan=measured()),
+          "metrics/a.yaml": template("{{cluster}}{{namespace}}{{name}}{{kind}}{{batch}}{{interval}}{{rollout}}")}, []),
+        ({PATH: trait(plan=measured(args={"code": "5.."})), "metrics/a.yaml": template("{{ args.code }}")}, []),
+        ({PATH: trait(plan=measured()), "metrics/a.yaml": template("{{ clustr }}{{ code }}")},
+         [AT(6, "spec.rolloutPlan.canaryMetric[0].templateRef.name: has a query (metrics/a.yaml:1) with clustr, which "
+                "nothing gives; did you mean cluster?"),
+          AT(6, "spec.rolloutPlan.canaryMetric[0].templateRef.name: has a query (metrics/a.yaml:1) with code, which "
+                "nothing gives; give it in args")]),
+        ({PATH: trait(plan=measured(args={"code": "5..", "x": "1"})), "metrics/a.yaml": template("{{ code }}")},
+         [AT(6, "spec.rolloutPlan.canaryMetric[0].args.x: is no variable of the query (metrics/a.yaml:1); remove it")]),
+        # Metrics of staged runs.
+        ({"strategies/s.yaml": strategy({"templateRef": {"name": "errors", "namespace": "web"}}),
+          "metrics/a.yaml": template("{{ run }}{{stage}}{{placement}}{{snapshot}}{{clusters}}{{interval}}")}, []),
+        ({"strategies/s.yaml": strategy({"templateRef": {"name": "errors"}}, "Cluster", namespace="web"),
+          "metrics/a.yaml": template("{{ cluster }}")}, []),
+        ({"strategies/s.yaml": strategy({"templateRef": {"name": "errors"}}, namespace="web"),
+          "metrics/a.yaml": template("{{ cluster }}")},
+         [(f"strategies/s.yaml:1: StagedUpdateStrategy/web/s: {STAGE}.templateRef.name: has a query (metrics/a.yaml:1) "
+          "with cluster, which nothing gives; did you mean clusters?")]),
+        ({"strategies/s.yaml": strategy({"templateRef": {"name": "errors"}})},
+         [(f"strategies/s.yaml:1: ClusterStagedUpdateStrategy/s: {STAGE}.templateRef.namespace: is required in a "
+          "cluster-scoped kind; add that of the MetricTemplate")]),
+        # Two rollouts of one name.
+        ({PATH: trait(), "rollouts/b.yaml": app("api")},
+         [(f"rollouts/b.yaml:3: AppRollout/web/api: metadata.name: is the name of RolloutTrait/web/api ({PATH}:1) too, "
+          "which is a workload rollout; rename one of them")]),
+        # Two rollouts of one workload.
+        ({PATH: trait(), "rollouts/b.yaml": trait("b")},
+         [B(5, f"spec.targetRef: is moved by RolloutTrait/web/api ({PATH}:1) {MOVED}")]),
+        ({PATH: trait(), "rollouts/b.yaml": trait("b", targetRef={**DEPLOYMENT, "name": "b"},
+                                                  sourceRef=[{**DEPLOYMENT, "name": "api"}])},
+         [(f"rollouts/b.yaml:7: RolloutTrait/web/b: spec.sourceRef[0]: is moved by RolloutTrait/web/api ({PATH}:1) "
+          f"{MOVED}")]),
+        ({PATH: trait(clusters=EU), "rollouts/b.yaml": trait("b", clusters=US)}, []),
+        ({PATH: trait(clusters=US), "rollouts/b.yaml": trait("b")},
+         [(f"rollouts/b.yaml:5: RolloutTrait/web/b: spec.targetRef: is moved by RolloutTrait/web/api ({PATH}:1) on b "
+          f"{MOVED}")]),
+        ({PATH: trait(), "rollouts/b.yaml": trait("b", targetRef={**DEPLOYMENT, "name": "api", "namespace": "shop"})},
+         []),
+        ({PATH: app(), "rollouts/b.yaml": app("b", componentList=["x"])},
+         [("rollouts/b.yaml:5: AppRollout/web/b: spec.placementRef: is moved by AppRollout/web/app "
+          f"({PATH}:1) {MOVED}")]),
+        ({PATH: app(componentList=["y"]), "rollouts/b.yaml": app("b", componentList=["x"])}, []),
+        # What else moves pods.
+        *(({PATH: trait(), "resources/h.yaml": scaler(version=version)},
+           [AT(5, f"spec.targetRef: is scaled by HorizontalPodAutoscaler/web/h (resources/h.yaml:1), {UNDONE}")])
+          for version in ("v1", "v2")),
+        ({PATH: trait(), "resources/h.yaml": scaler("other"), "resources/g.yaml": scaler(kind="StatefulSet", own="g")},
+         []),
+        ({PATH: trait(sourceRef=[{**DEPLOYMENT, "name": "old"}]), "resources/h.yaml": scaler("old")},
+         [AT(7, f"spec.sourceRef[0]: is scaled by HorizontalPodAutoscaler/web/h (resources/h.yaml:1), {UNDONE}")]),
+        ({PATH: trait(), "resources/h.yaml": scaled_object(name="api")},
+         [f"resources/h.yaml:1: ScaledObject/web/h: {NO_DEFINITION}",
+          AT(5, f"spec.targetRef: is scaled by ScaledObject/web/h (resources/h.yaml:1), {UNDONE}")]),
+        # Kinds of workloads.
+        ({PATH: trait(targetRef={**DEPLOYMENT, "kind": "Deploymnet", "name": "api"})},
+         [AT(5, "spec.targetRef.kind: is not a kind of group apps; did you mean Deployment?")]),
+        ({PATH: trait(targetRef={"apiVersion": "apps.kruise.io/v1alpha1", "kind": "CloneSet", "name": "api"})}, []),
+        # Placements.
+        ({PATH: app(placementRef={"name": "wbe"})},
+         [f"{PATH}:5: AppRollout/web/app: {NO_PLACEMENT}did you mean web? (warning)"]),
+        ({PATH: app(placementRef={"name": "web", "kind": "ResourcePlacement"})},
+         [f"{PATH}:5: AppRollout/web/app: {NO_PLACEMENT}correct it, or add it (warning)"]),
+        # Names that are misspelt.
+        ({PATH: trait(kind="RolloutTriat")},
+         [(f"{PATH}:2: RolloutTriat/web/api: kind: is not a kind of standard.oam.dev that gitfleet reads; did you mean "
+          "RolloutTrait?")]),
+        ({PATH: trait().replace("standard.oam.dev", "standrad.oam.dev")},
+         [AT(1, "apiVersion: is not the group of RolloutTrait; did you mean standard.oam.dev/v1alpha1?")]),
+        ({PATH: trait().replace("v1alpha1", "v1alpha2")},
+         [AT(1, "apiVersion: is not a version of RolloutTrait that gitfleet reads; use standard.oam.dev/v1alpha1")]),
+        ({PATH: trait().replace(", namespace: web", "")},
+         [(f"{PATH}:3: RolloutTrait/api: metadata.namespace: is required, since RolloutTrait is a namespaced kind; add "
+          "it")]),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_beside_the_rest_of_a_commit(files: dict[str, str], expected: list[str]) -> None:
+    assert faults_of({**AROUND, **files}) == expected
+
+
+def rollouts(files: Mapping[str, str], before: Mapping[str, str] | None, accepted: FleetState | None = None) -> Any:
+    """The rollouts of a commit by kind and name, each with the batches of its plan."""
+    desired = read({**AROUND, **files}, before=None if before is None else {**AROUND, **before}, accepted=accepted)
+    return {f"{one.kind}/{one.key}": one.rollout_plan.num_batches for one in desired.rollouts.values()}
+
+
+THREE = trait(plan={"numBatches": 3})
+GOOD = {"RolloutTrait/web/api": 3}
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {PATH: trait(plan={"numBatches": 0})},
+        {PATH: trait(plan={"numBatchs": 4})},
+        {PATH: trait(kind="RolloutTriat", plan={"numBatches": 4})},
+        {PATH: trait(plan={"numBatches": 4}).replace("standard.oam.dev", "standrad.oam.dev")},
+        {PATH: trait(plan={"numBatches": 4}).replace("v1alpha1", "v1")},
+        {PATH: trait(plan={"numBatches": 4}).replace("apiVersion", "apiVerson")},
+        {PATH: trait(plan={"numBatches": 4}).replace("kind: RolloutTrait\n", "")},
+        {PATH: trait(plan={"numBatches": 4}).replace("namespace: web", "namespce: web")},
+        {PATH: trait(plan={"numBatches": 4}).replace("name: api, ", "")},
+        {PATH: "spec: [\n"},
+        {PATH: trait(plan={"numBatches": 4, **measured()})},
+        {PATH: trait(plan={"numBatches": 4}), "resources/h.yaml": scaler()},
+        {"rollouts/api-new.yaml": trait(plan={"numBatches": 0})},
+        {"rollouts/api-new.yaml": "metadata: {name: api\n"},
+        {PATH: trait(plan={"numBatches": 3}), "rollouts/b.yaml": trait("b", plan={"numBatches": 4})},
+        {"rollouts/a.yaml": trait("api", kind="Rollout", plan={"numBatches": 4}), PATH: THREE},
+    ],
+    ids=[
+        "value", "field", "kind", "group", "version", "apiVersion", "no kind", "namespace", "no name", "no YAML",
+        "no template", "scaler", "renamed with an error", "renamed and no YAML", "a second one", "a second kind",
+    ],
+)  # fmt: skip
+def test_an_error_keeps_the_last_good_rollout(files: dict[str, str]) -> None:
+    before = {PATH: THREE}
+    assert rollouts(before, None) == GOOD
+    assert rollouts(files, before) == GOOD
+    assert any("(warning)" not in fault for fault in faults_of({**AROUND, **files}, before={**AROUND, **before}))
+
+
+def test_a_rollout_moves_with_its_file_and_goes_with_it() -> None:
+    assert rollouts({"rollouts/web/api.yaml": THREE}, {PATH: THREE}) == GOOD
+    assert rollouts({}, {PATH: THREE}) == {}
+
+
+def record(text: str, *states: RollingState, templates: tuple[str, ...] = ()) -> FleetState:
+    """The state after a rollout was accepted that is in these states on its clusters."""
+    (made,) = read({**AROUND, PATH: text}).rollouts.values()
+    statuses = tuple(ClusterRolloutStatus(cluster=f"c{n}", rolling_state=state) for n, state in enumerate(states))
+    found = record_of(made, None, {}, NOW)
+    return FleetState(rollouts={found.key: replace(found, clusters=statuses)})
+
+
+def test_without_the_commit_of_before_the_accepted_rollout_stays() -> None:
+    accepted = record(THREE, RollingState.ROLLING_IN_BATCHES)
+    assert rollouts({PATH: trait(plan={"numBatches": 0})}, None, accepted) == GOOD
+    desired = read({**AROUND, PATH: trait(plan={"numBatches": 0})}, accepted=accepted)
+    (kept,) = desired.rollouts.values()
+    assert kept.body["spec"]["rolloutPlan"] == {"numBatches": 3}
+    app_state = record(app(sourceRevision="1"), RollingState.ROLLING_IN_BATCHES)
+    (kept,) = read({**AROUND, PATH: app(targetRevision="")}, accepted=app_state).rollouts.values()
+    assert isinstance(kept, AppRollout) and (kept.target_revision, kept.source_revision) == ("2", "1")
+
+
+def test_a_template_that_is_gone_is_an_error_of_the_rollout_which_stays() -> None:
+    files = {PATH: trait(plan={"numBatches": 3, **measured()})}
+    before = {**files, "metrics/a.yaml": template()}
+    accepted = record(trait(plan={"numBatches": 3}), RollingState.ROLLING_IN_BATCHES)
+    assert rollouts(files, before, accepted) == GOOD
+    assert faults_of({**AROUND, **files}, before={**AROUND, **before}, accepted=accepted) == [
+        AT(6, f"spec.rolloutPlan.canaryMetric[0].templateRef.name: {NO_TEMPLATE}add MetricTemplate web/errors, or "
+              "correct the name"),
+    ]  # fmt: skip
+
+
+def test_of_two_rollouts_of_a_workload_the_one_that_nobody_changed_stays() -> None:
+    before = {"rollouts/a.yaml": trait("a", targetRef={**DEPLOYMENT, "name": "a"}), "rollouts/b.yaml": trait("b")}
+    files = {**before, "rollouts/a.yaml": trait("a", plan={"numBatches": 4})}
+    assert [fault.partition(":")[0] for fault in faults_of({**AROUND, **files}, before={**AROUND, **before})] == [
+        "rollouts/a.yaml"
+    ]
+    desired = read({**AROUND, **files}, before={**AROUND, **before})
+    first = desired.rollouts[NamespacedName("web", "a")]
+    assert isinstance(first, RolloutTrait) and first.target.name == "a"
+
+
+FIXED = "cannot change while the rollout runs; put it back, or change the target"
+
+
+def batch(replicas: int, **more: Any) -> Json:
+    return {"replicas": replicas, **more}
+
+
+LISTED = {"rolloutBatches": [batch(1), batch(2), batch(3)], "lastBatchToRollout": 1}
+
+
+def fixed_batch(number: int, partition: int = 1) -> str:
+    return (
+        f"rolloutBatches[{number}]: is not after batch {partition} (lastBatchToRollout), so it cannot change while the "
+        "rollout runs; put it back, or change the target"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ({"numBatches": 3}, {"numBatches": 3}, []),
+        ({"numBatches": 3}, {"numBatches": 4}, [f"numBatches: {FIXED}"]),
+        ({"numBatches": 3}, {"rolloutBatches": [batch(1)] * 3}, [f"numBatches: {FIXED}"]),
+        ({}, {"rolloutBatches": [batch(1)]}, [f"rolloutBatches: {FIXED}"]),
+        ({}, {"rolloutStrategy": "DecreaseFirst"}, [f"rolloutStrategy: {FIXED}"]),
+        ({"targetSize": 3}, {}, [f"targetSize: {FIXED}"]),
+        ({}, {"rolloutWebhooks": [{"type": "finalize-rollout", "name": "x", "url": "http://x.example"}]},
+         [f"rolloutWebhooks: {FIXED}"]),
+        # Freely.
+        ({"paused": False}, {"paused": True, "revertOnDelete": True}, []),
+        ({}, measured(), []),
+        (measured(), measured(interval="5m"), []),
+        (LISTED, {**LISTED, "rolloutBatches": [batch(1, **measured()), batch(2), batch(3)]}, []),
+        # The partition grows.
+        ({"numBatches": 3, "lastBatchToRollout": 0}, {"numBatches": 3, "lastBatchToRollout": 1}, []),
+        ({"numBatches": 3, "lastBatchToRollout": 0}, {"numBatches": 3}, []),
+        ({"numBatches": 3}, {"numBatches": 3, "lastBatchToRollout": 2}, []),
+        ({"numBatches": 3, "lastBatchToRollout": 1}, {"numBatches": 3, "lastBatchToRollout": 0},
+         ["lastBatchToRollout: can only be raised while the rollout runs, and it was 1; put that back"]),
+        ({"numBatches": 3, "lastBatchToRollout": 1}, {"numBatches": 3, "batchPartition": 0},
+         ["batchPartition: can only be raised while the rollout runs, and it was 1; put that back"]),
+        ({"numBatches": 3}, {"numBatches": 3, "lastBatchToRollout": 1},
+         ["lastBatchToRollout: can only be raised while the rollout runs, and it was 2; put that back"]),
+        # Batches change after it.
+        (LISTED, {**LISTED, "rolloutBatches": [batch(1), batch(2), batch(1), batch(2)]}, []),
+        (LISTED, {**LISTED, "rolloutBatches": [batch(1), batch(2)]}, []),
+        (LISTED, {**LISTED, "rolloutBatches": [batch(1), batch(1), batch(4)]}, [fixed_batch(1)]),
+        (LISTED, {**LISTED, "rolloutBatches": [batch(2), batch(1), batch(3)]}, [fixed_batch(0), fixed_batch(1)]),
+        (LISTED, {"rolloutBatches": [batch(1), batch(2), batch(4)], "lastBatchToRollout": 2}, []),
+        (LISTED, {"rolloutBatches": [batch(1)], "lastBatchToRollout": 0},
+         ["lastBatchToRollout: can only be raised while the rollout runs, and it was 1; put that back",
+          "rolloutBatches: needs batch 1, which may not go while the rollout runs; put it back"]),
+        (LISTED, {"numBatches": 3, "lastBatchToRollout": 1}, [f"numBatches: {FIXED}"]),
+    ],
+)  # fmt: skip
+def test_what_may_change_while_a_rollout_runs(old: Json, new: Json, expected: list[str]) -> None:
+    before, after = {PATH: trait(plan=old), "m.yaml": template()}, {PATH: trait(plan=new), "m.yaml": template()}
+    running = record(trait(plan={**old, "canaryMetric": []}), RollingState.SUCCEEDED, RollingState.ROLLING_IN_BATCHES)
+    found = faults_of({**AROUND, **after}, before={**AROUND, **before}, accepted=running)
+    assert found == [AT(6, f"spec.rolloutPlan.{text}") for text in expected]
+    kept = read({**AROUND, **after}, before={**AROUND, **before}, accepted=running).rollouts
+    wanted = read({**AROUND, **(before if expected else after)}).rollouts
+    assert [one.rollout_plan for one in kept.values()] == [one.rollout_plan for one in wanted.values()]
+    # The next commits say it again, and one without the error is taken.
+    if expected:
+        assert found == faults_of({**AROUND, **after, "x.yaml": "{}"}, before={**AROUND, **after}, accepted=running)
+    # One that does not run may be changed in any way.
+    for state in (RollingState.VERIFYING_SPEC, RollingState.SUCCEEDED, RollingState.FAILED):
+        resting = record(trait(plan={**old, "canaryMetric": []}), state)
+        assert faults_of({**AROUND, **after}, before={**AROUND, **before}, accepted=resting) == []
+
+
+OTHER = {**DEPLOYMENT, "name": "other"}
+SOURCED = trait(sourceRef=[OTHER], plan={"numBatches": 3})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (SOURCED, trait(plan={"numBatches": 3}), [f"spec.sourceRef: {FIXED}"]),
+        (SOURCED, trait(sourceRef=[{**OTHER, "namespace": "web"}], plan={"numBatches": 3}), []),
+        (SOURCED, trait(sourceRef=[OTHER], plan={"numBatches": 3}, order="sequential"), [f"spec.order: {FIXED}"]),
+        (SOURCED, trait(sourceRef=[OTHER], plan={"numBatches": 3}, clusters=EU), [f"spec.clusters: {FIXED}"]),
+        # Another target is another rollout.
+        (SOURCED, trait(targetRef=OTHER, plan={"numBatches": 1}, clusters=EU), []),
+        (app(sourceRevision="1"), app(sourceRevision="0"), [f"spec.sourceRevision: {FIXED}"]),
+        (app(sourceRevision="1"), app(sourceRevision="1", componentList=["x"]), [f"spec.componentList: {FIXED}"]),
+        (app(), app(placementRef={"name": "web", "kind": "ResourcePlacement"}), [f"spec.placementRef: {FIXED}"]),
+        (app(), app(revertOnDelete=True), []),
+        (app(sourceRevision="1"), app(targetRevision="3", sourceRevision="2", rolloutPlan={"numBatches": 4}), []),
+        # So is one of another kind, under the name of one that is gone.
+        (SOURCED, app("api"), []),
+    ],
+)  # fmt: skip
+def test_what_else_may_change_while_a_rollout_runs(old: str, new: str, expected: list[str]) -> None:
+    running = record(old, RollingState.FINALISING)
+    found = faults_of({**AROUND, PATH: new}, before={**AROUND, PATH: old}, accepted=running)
+    errors = [fault.split(": ", 2)[2] for fault in found if "(warning)" not in fault]
+    assert errors == expected
+
+
+def test_a_rollout_that_was_removed_comes_back_in_any_form() -> None:
+    running = record(SOURCED, RollingState.ABANDONING)
+    removed = FleetState(rollouts={key: replace(one, removing=True) for key, one in running.rollouts.items()})
+    assert faults_of({**AROUND, PATH: trait(plan={"numBatches": 5})}, before=AROUND, accepted=removed) == []
