@@ -88,7 +88,7 @@ def exchanged(request: Exchange, context: ssl.SSLContext, bounds: Bounds) -> Ans
         response.close()
         return answered
     except (NoResponse, urllib3.exceptions.HTTPError, OSError) as error:
-        raise NoResponse(_why(error, bounds), passing=True) from None
+        raise NoResponse(_why(error, bounds), passing=not isinstance(error, NoResponse)) from None
     finally:
         pool.clear()
 

@@ -41,8 +41,8 @@ def test_what_a_pattern_fits(pattern: str, scheme: str, host: str, port: int | N
     "text",
     [
         "", "*", "*.", "**.example.com", "a.*.com", "https://x.example", "x.example/path", "me@x.example", "x.example:",
-        "x.example:0", "x.example:65536", "x.example:port", "[::1", "[x]", "::1", "x example", "*.[::1]", "*.0.0.1", "x.example\n",
-        "-x", ".x",
+        "x.example:0", "x.example:65536", "x.example:port", "[::1", "[x]", "::1", "x example", "*.[::1]", "*.0.0.1",
+        "x.example\n", "-x", ".x",
     ],
 )  # fmt: skip
 def test_what_is_no_host(text: str) -> None:

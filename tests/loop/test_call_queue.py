@@ -82,14 +82,17 @@ class Hooks:
 
 
 class Jobs(MetricProvider):
-    """Measures in two looks; `found` is what the second one finds."""
+    """Measures in two looks; `found` is what the second one finds, and `starts` is set where the first may be over."""
 
     def __init__(self) -> None:
+        self.starts = threading.Event()
+        self.starts.set()
         self.found: object = MeasurementState(outcome=MetricOutcome.MEASURED, values=(0.5,))
         self.said: list[str] = []
 
     def start(self, query: MetricQuery) -> MeasurementState:
         self.said.append(f"start {query.id}")
+        self.starts.wait(SOON)
         return MeasurementState(after=0.0, progress={"job": f"j-{query.id}"})
 
     def resume(self, query: MetricQuery, state: MeasurementState) -> MeasurementState:
@@ -305,6 +308,41 @@ def test_the_end_of_the_process_waits_for_calls_but_not_for_those_that_hang(worl
     world.queue.close(SOON)
     until(lambda: world.hooks.at_once["all"] == 0)
     assert len(world.hooks.begun) == MOST_PER_HOST and "b" not in world.hooks.begun
+
+
+def test_a_measurement_that_begins_while_the_process_ends_is_ended(world: World) -> None:
+    world.jobs.starts.clear()
+    world.queue.start([query("m")])
+    until(lambda: world.jobs.said == ["start m"])
+    world.queue.close(0.05)
+    world.jobs.starts.set()
+    until(lambda: world.jobs.said == ["start m", "stop j-m"])
+
+
+def test_an_answer_to_what_was_forgotten_answers_nothing_else(world: World) -> None:
+    world.hooks.closed.update(("one", "two"))
+    world.queue.start([webhook("a", "one")])
+    until(lambda: world.hooks.at_once["one"] == 1)
+    world.queue.forget(["a"])
+    world.queue.start([replace(webhook("a", "two"), attempt=1)])
+    until(lambda: world.hooks.at_once["two"] == 1)
+    world.hooks.closed.discard("one")
+    until(lambda: world.hooks.at_once["one"] == 0)
+    time.sleep(0.1)
+    assert world.queue.answers() == {}
+    world.hooks.closed.discard("two")
+    assert world.of("a").attempt == 1
+
+
+def test_a_sender_that_is_a_little_late_gives_its_own_answer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(call_queue, "GRACE", SOON)
+    world.hooks.replies["a"] = NoResponse("h does not answer: no response within 0.1 s", passing=True)
+    world.hooks.closed.add("h")
+    world.queue.start([webhook("a", "h", timeout=0.1)])
+    time.sleep(0.4)
+    assert world.queue.answers() == {}
+    world.hooks.closed.clear()
+    assert world.of("a").message == "h does not answer: no response within 0.1 s"
 
 
 def test_a_machine_without_threads_makes_calls_later(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

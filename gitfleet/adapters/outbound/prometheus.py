@@ -76,7 +76,8 @@ def request_of(query: MetricQuery) -> OutboundRequest:
     base, _, kept = query.address.partition("?")
     if not base:
         raise BadInput("the query has no address of a Prometheus, such as https://prometheus.example.com")
-    moment, seconds = f"{query.at.timestamp():.3f}", f"{query.timeout_seconds:g}"
+    # A little less than we wait: that the query takes too long is then said by the server, in its words.
+    moment, seconds = f"{query.at.timestamp():.3f}", f"{query.timeout_seconds * 0.9:g}"
     asked = urlencode({"query": query.query, "time": moment, "timeout": seconds})
     url, parameters = f"{base.rstrip('/')}/api/v1/query", "&".join(filter(None, (kept, asked)))
     if len(url) + len(parameters) < _LONGEST_URL:

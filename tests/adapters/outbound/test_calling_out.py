@@ -23,6 +23,7 @@ from typing import Any, cast
 import pytest
 
 from gitfleet.adapters.clock import SystemClock
+from gitfleet.adapters.metrics import PrometheusMetrics
 from gitfleet.errors import BadInput
 from gitfleet.formats.hosts import HostPattern, Origin
 from gitfleet.loop import call_queue
@@ -115,6 +116,21 @@ def test_a_webhook_signed_with_what_the_file_holds_now(hooks: HookServer, tmp_pa
     assert unsigned.outcome is WebhookOutcome.FAILED and str(file) in unsigned.message
 
 
+def test_calls_are_counted_for_the_page_of_metrics(hooks: HookServer) -> None:
+    page = PrometheusMetrics("1", list)
+    settings = OutboundSettings(allowed=(HostPattern.parse(hooks.host),))
+    loop = Loop()
+    with calling_out(cast(Workspace, loop), settings) as queue:
+        queue.metrics = page
+        loop.answer(webhook(hooks))
+        hooks.status = 400
+        loop.answer(webhook(hooks, "b"))
+        loop.answer(query("prometheus", "https://prometheus.example"))
+    text = page.page("")[0].decode()
+    for kind, outcome in (("webhook", "passed"), ("webhook", "rejected"), ("metric", "failed")):
+        assert f'gitfleet_rollout_calls_total{{kind="{kind}",outcome="{outcome}"}} 1.0\n' in text
+
+
 def test_a_hanging_receiver_keeps_neither_the_others_nor_the_end(
     hooks: HookServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,7 +169,7 @@ def test_a_token_as_its_file_has_it_now_is_for_queries_alone(hooks: HookServer, 
         loop.answer(webhook(hooks))
     assert (found.outcome, found.message) == (MetricOutcome.FAILED, f"{hooks.host} answers 422: denied: ***")
     (asked, first, _), (_, second, _), (_, third, _) = hooks.got
-    assert asked == "GET /tenant/api/v1/query?extra=1&query=up%7B%7D&time=1767227400.000&timeout=30"
+    assert asked == "GET /tenant/api/v1/query?extra=1&query=up%7B%7D&time=1767227400.000&timeout=27"
     assert (first["authorization"], second["authorization"]) == ("Bearer canary-of-a-token", "Bearer another")
     assert "authorization" not in third
 

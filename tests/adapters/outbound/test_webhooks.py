@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hmac
 import json
+import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -110,10 +113,58 @@ def test_a_server_that_gives_no_answer(hooks: HookServer, way: str, said: str) -
     assert time.monotonic() - before < 10.0
 
 
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (b"", "no response within 0.5 s"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", "no whole response within 0.5 s"),
+        (b"X: y\r\n", "the connection failed (ProtocolError)"),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1000, "the connection failed (ProtocolError)"),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000, "the connection failed (ProtocolError)"),
+    ],
+    ids=["nothing", "go on", "no HTTP", "many headers", "a long header"],
+)
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_what_is_no_http(scheme: str, sent: bytes, said: str) -> None:
+    """A server that sends the same bytes again and again, or once and no more."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=repeats, args=(server, sent, b"100" in sent), daemon=True).start()
+        url = f"{scheme}://127.0.0.1:{server.getsockname()[1]}/"
+        before = time.monotonic()
+        with pytest.raises(NoResponse) as raised:
+            sender(url.rpartition("//")[2].rstrip("/")).send(WebhookCall(id="a", url=url, body={}, timeout_seconds=0.5))
+        assert time.monotonic() - before < 10.0
+    host, _, why = str(raised.value).partition(" does not answer: ")
+    assert url == f"{scheme}://{host}/"
+    if scheme == "http":
+        assert why == said
+    else:  # no TLS begins
+        assert why in ("no connection within 0.5 s", "its certificate was not accepted", "no response within 0.5 s")
+
+
+def repeats(server: socket.socket, sent: bytes, again: bool) -> None:
+    connection, _ = server.accept()
+    with connection, suppress(OSError):
+        if not sent:
+            time.sleep(5)
+        connection.sendall(sent)
+        while again:
+            connection.sendall(sent)
+            time.sleep(0.01)
+        connection.shutdown(socket.SHUT_WR)
+        while connection.recv(65536):
+            pass
+
+
 def test_a_body_without_end_is_an_answer_of_which_little_is_read(hooks: HookServer) -> None:
     hooks.way, hooks.status = "endless", 500
     reply = send(hooks)
     assert (reply.status, reply.line) == (500, "x" * 199 + "…")
+
+
+def test_the_status_of_a_body_that_is_cut_off_counts(hooks: HookServer) -> None:
+    hooks.status, hooks.body, hooks.headers = 409, b"no", {"Content-Length": "100"}
+    assert send(hooks) == WebhookReply(host=hooks.host, status=409, line="no")
 
 
 def test_a_redirect_is_an_answer_and_not_followed(hooks: HookServer) -> None:
