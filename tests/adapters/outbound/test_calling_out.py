@@ -44,7 +44,7 @@ EXAMPLE = ROOT / "examples" / "metric-provider"
 class Loop:
     """What of a run is asked here: the driver that gets the calls, and how often the loop was woken."""
 
-    driver: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(calls=None))
+    driver: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(workloads=SimpleNamespace(calls=None)))
     clock: SystemClock = field(default_factory=SystemClock)
     woken: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
@@ -55,11 +55,11 @@ class Loop:
 
     def answer(self, call: Call) -> Answer:
         """As a driver does: start a call, and look for its answer when the loop is woken."""
-        self.driver.calls.start([call])
-        while call.id not in self.driver.calls.answers():
+        self.driver.workloads.calls.start([call])
+        while call.id not in self.driver.workloads.calls.answers():
             assert self.woken.acquire(timeout=60)
-        found: Answer = self.driver.calls.answers()[call.id]
-        self.driver.calls.forget([call.id])
+        found: Answer = self.driver.workloads.calls.answers()[call.id]
+        self.driver.workloads.calls.forget([call.id])
         return found
 
 
@@ -138,7 +138,7 @@ def test_a_hanging_receiver_keeps_neither_the_others_nor_the_end(
     hooks.way = "hang"
     with hook_server() as other:
         with opened(hooks.host, other.host) as loop:
-            loop.driver.calls.start([webhook(hooks, f"h{number}") for number in range(20)])
+            loop.driver.workloads.calls.start([webhook(hooks, f"h{number}") for number in range(20)])
             assert loop.answer(webhook(other)).outcome is WebhookOutcome.PASSED
             assert len(hooks.got) <= call_queue.MOST_PER_HOST
             before = time.monotonic()
@@ -329,7 +329,7 @@ def test_the_example_measures_what_takes_time_and_leaves_nothing_running(
     asked = query("loadtest", f"http://{hooks.host}", "checkout", "id-1")
     with opened(hooks.host) as loop:
         hooks.status, hooks.body = 201, b'{"run": 7, "state": "running"}'
-        loop.driver.calls.start([asked])
+        loop.driver.workloads.calls.start([asked])
         until(lambda: len(hooks.got) > 3)
         assert hooks.got[0][0] == "POST /runs" and json.loads(hooks.got[0][2]) == {"test": "checkout"}
         assert hooks.got[0][1]["idempotency-key"] == "id-1"
@@ -338,9 +338,9 @@ def test_the_example_measures_what_takes_time_and_leaves_nothing_running(
         found = loop.answer(asked)
         assert (found.outcome, cast(Any, found).values) == (MetricOutcome.MEASURED, (0.4,))
         hooks.body = b'{"run": 8, "state": "running"}'
-        loop.driver.calls.start([query("loadtest", f"http://{hooks.host}", "checkout", "id-2")])
+        loop.driver.workloads.calls.start([query("loadtest", f"http://{hooks.host}", "checkout", "id-2")])
         until(lambda: hooks.got[-1][0] == "GET /runs/8")
-        loop.driver.calls.forget(["id-2"])
+        loop.driver.workloads.calls.forget(["id-2"])
         until(lambda: hooks.got[-1][0] == "DELETE /runs/8")
         hooks.status, hooks.body = 409, b"busy"
         busy = loop.answer(query("loadtest", f"http://{hooks.host}", "checkout", "id-3"))
