@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitfleet.api.scenarios import MetricRule, WebhookRule
-from gitfleet.model.calls import MetricQuery, WebhookCall
+from gitfleet.model.calls import MetricAnswer, MetricQuery, WebhookCall
 from gitfleet.simulation.answers import SimulatedAnswers
 from gitfleet.simulation.clock import ManualClock
 
@@ -49,7 +49,8 @@ def test_a_query(query: str, at: float, outcome: str, values: tuple[float, ...])
     calls = SimulatedAnswers(clock=ManualClock(BEGAN), began=BEGAN, metrics=METRICS)
     calls.start([MetricQuery(id="q", provider="prometheus", address="x", query=query, at=BEGAN + seconds(at))])
     (answer,) = calls.answers().values()
-    assert (answer.id, answer.outcome, answer.values) == ("q", outcome, values)  # type: ignore[union-attr]
+    assert isinstance(answer, MetricAnswer)
+    assert (answer.id, answer.outcome, answer.values) == ("q", outcome, values)
 
 
 @pytest.mark.parametrize(
