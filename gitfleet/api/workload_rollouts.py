@@ -93,14 +93,13 @@ class RolloutTrait:
             if source.identity in taken:
                 yield here, taken[source.identity]
             taken.setdefault(source.identity, "stands twice; remove one")
-        if self.source_ref:
-            yield from below(_PLAN, list(self.rollout_plan.size_breaks()))
-
-    def warnings(self) -> Iterator[Break]:
-        """Sources of a kind that needs none."""
         if self.source_ref and self.target_ref.kind in _HOLDS_BOTH:
-            sentence = f"is not used, since one {self.target_ref.kind} has the pods of both revisions; remove it"
+            sentence = (
+                f"does not go with a {self.target_ref.kind}, which has the pods of both revisions itself; remove it"
+            )
             yield ("spec", "sourceRef"), sentence
+        elif self.source_ref:
+            yield from below(_PLAN, list(self.rollout_plan.size_breaks()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
