@@ -1,5 +1,6 @@
 """Gates: files that keep something from moving. One in force is ended by deleting its file, and by nothing less: not by
-a rule or a name that hides the file, not by emptying it, and not by a slip in what it is for.
+a rule or a name that hides the file, not by emptying it, and not by a slip in what it is for. A workload rollout is a
+gate: without it all pods move at once.
 
 Sources: invariant 2 (last good wins), decision D31 (what is hidden is no deletion), decision records 0015, 0018, 0020.
 """
@@ -23,6 +24,7 @@ from gitfleet.api.pins import Pin
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.staged import DisruptionBudget
+from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait
 from gitfleet.desired.commented import STAYS, Comments, lost_windows
 from gitfleet.desired.ignore_rules import IgnoreRules
 from gitfleet.desired.paths import IGNORE_FILE, read_paths
@@ -60,7 +62,7 @@ def hidden_gates(
             kept_for, path, line, what, do = found
             kind = item.identity[1]
             message = f"{what}, so that the {kind} there goes on as it was; {do} to end it"
-            yield item, kept_for, Fault(path, line, f"{kind}/{item.identity[3]}", "", message)
+            yield item, kept_for, Fault(path, line, item.label, "", message)
 
 
 def _is_elsewhere(item: ReadObject, chosen: Mapping[Identity, ReadObject]) -> bool:
@@ -71,7 +73,7 @@ def _is_elsewhere(item: ReadObject, chosen: Mapping[Identity, ReadObject]) -> bo
 
 def _is_gate(value: object) -> bool:
     """A quarantine that is lifted and an override of freezes hold nothing back: hidden, they are as if deleted."""
-    return isinstance(value, Freeze | Pin | FleetConfig | DisruptionBudget) or (
+    return isinstance(value, Freeze | Pin | FleetConfig | DisruptionBudget | RolloutTrait | AppRollout) or (
         isinstance(value, Quarantine) and not value.lifted
     )
 

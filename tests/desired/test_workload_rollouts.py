@@ -219,6 +219,10 @@ GOOD = {"RolloutTrait/web/api": 3}
 @pytest.mark.parametrize(
     "files",
     [
+        {f"{PATH}.txt": THREE},
+        {PATH: ""},
+        {PATH: "".join(f"# {line}\n" for line in THREE.splitlines())},
+        {"resources/api.yaml": THREE},
         {PATH: trait(plan={"numBatches": 0})},
         {PATH: trait(plan={"numBatchs": 4})},
         {PATH: trait(kind="RolloutTriat", plan={"numBatches": 4})},
@@ -237,7 +241,8 @@ GOOD = {"RolloutTrait/web/api": 3}
         {"rollouts/a.yaml": trait("api", kind="Rollout", plan={"numBatches": 4}), PATH: THREE},
     ],
     ids=[
-        "value", "field", "kind", "group", "version", "apiVersion", "no kind", "namespace", "no name", "no YAML",
+        "another ending", "empty", "commented out", "payload", "value",
+        "field", "kind", "group", "version", "apiVersion", "no kind", "namespace", "no name", "no YAML",
         "no template", "scaler", "renamed with an error", "renamed and no YAML", "a second one", "a second kind",
     ],
 )  # fmt: skip
@@ -251,6 +256,7 @@ def test_an_error_keeps_the_last_good_rollout(files: dict[str, str]) -> None:
 def test_a_rollout_moves_with_its_file_and_goes_with_it() -> None:
     assert rollouts({"rollouts/web/api.yaml": THREE}, {PATH: THREE}) == GOOD
     assert rollouts({}, {PATH: THREE}) == {}
+    assert rollouts({PATH: trait("other", plan={"numBatches": 3})}, {PATH: THREE}) == {"RolloutTrait/web/other": 3}
 
 
 def record(text: str, *states: RollingState, templates: tuple[str, ...] = ()) -> FleetState:
