@@ -38,6 +38,8 @@ COMMANDS: Final[Mapping[str, Listed]] = {
     "reject": Listed("approve", "Keep a held removal held, or end a run at a stage."),
     "evict": Listed("evict", "Take a placement off a cluster, once."),
     "rollback": Listed("rollback", "Take a placement back to an older snapshot."),
+    "pause": Listed("pause", "Let nothing of a workload rollout move."),
+    "resume": Listed("pause", "Let a paused workload rollout go on."),
     "bundle": Listed("bundle", "Carry an agent's branches in files, where no link is."),
     "render": Listed("render", "Write each cluster's final manifests as files."),
     "schema": Listed("schema", "Print JSON Schemas for editors."),

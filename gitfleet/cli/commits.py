@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -12,7 +12,7 @@ from gitfleet.cli.messages import say
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
-    from gitfleet.loop.person_commits import Committed, FilesChange
+    from gitfleet.loop.person_commits import Committed, FilesChange, Tree
     from gitfleet.loop.workspace import Workspace
 
 _ID_DIGITS = 10
@@ -28,9 +28,9 @@ settings = options.settings(options.in_repo, _watch, options.cache_dir)
 
 
 def commit_files(
-    workspace: Workspace, settings: Settings, change: Callable[[Collection[str]], FilesChange], branch: str | None
+    workspace: Workspace, settings: Settings, change: Callable[[Tree], FilesChange], branch: str | None
 ) -> Committed:
-    """Commit what `change` gives for the paths that are there, to the watched branch or to `branch`, and say so. As
+    """Commit what `change` gives for the files that are there, to the watched branch or to `branch`, and say so. As
     PersonCommits.commit, with the identity that git knows here."""
     from gitfleet.wiring import person_of
 

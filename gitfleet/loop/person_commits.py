@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeAlias
 
 from gitfleet.errors import LostRace
 from gitfleet.loop.watched_branch import no_such_branch
-from gitfleet.ports.repos import BranchChange, Person, RepoReader, RepoWriter
+from gitfleet.ports.repos import BranchChange, Person, RepoReader, RepoWriter, TreeEntry
 
 _MOST_TRIES: Final = 5
+Tree: TypeAlias = Mapping[str, TreeEntry]
+"""The files of a commit by their paths."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +45,8 @@ class PersonCommits:
     person: Person
     now: Callable[[], datetime]
 
-    def commit(self, change: Callable[[Collection[str]], FilesChange], branch: str | None = None) -> Committed:
-        """Commit what `change` gives for the paths that are there, to the watched branch or to `branch`, which is made
+    def commit(self, change: Callable[[Tree], FilesChange], branch: str | None = None) -> Committed:
+        """Commit what `change` gives for the files that are there, to the watched branch or to `branch`, which is made
         on top of it where there is none. It is asked again when somebody else was faster.
 
         LostRace when that happens again and again; what RepoWriter.commit raises.
@@ -57,13 +59,13 @@ class PersonCommits:
                 continue
         return self._try(change, target)
 
-    def _try(self, change: Callable[[Collection[str]], FilesChange], target: str) -> Committed:
+    def _try(self, change: Callable[[Tree], FilesChange], target: str) -> Committed:
         heads = self.reader.fetch((self.watched, target))
         start = heads.get(target) or heads.get(self.watched)
         if start is None:
             raise no_such_branch(self.watched, heads)
         there = self.reader.list_tree(start)
-        files = change(there.keys())
+        files = change(there)
         made = self.writer.commit(
             BranchChange(
                 branch=target,

@@ -15,6 +15,7 @@ fleet_gauges(state)                             what `/metrics` shows of a state
 notification_message(Occasion, occurrences)     what is sent to the destinations of notifications
 explanation(...), no_placement, recorded_plan(record, Recorded)   what `explain` prints
 last_run_failures(runs, records)                why the last runs of placements failed
+rollout_to_pause(kind, name, rollouts), with_pause(content, rollout, paused)    what `pause` and `resume` commit
 rollout_lines(kind, state, name)                what `describe` says of how far a workload rollout is
 """
 
@@ -54,6 +55,7 @@ from gitfleet.views.kinds import in_scope, kinds, objects_of, table_of
 from gitfleet.views.markdown import code_span, fenced, markdown_table, shortened, table_lines
 from gitfleet.views.metrics import FleetGauge, fleet_gauges
 from gitfleet.views.notifications import Occasion, notification_message
+from gitfleet.views.pauses import rollout_to_pause, with_pause
 from gitfleet.views.plan_document import PlannedReconcile, has_changes, plan_document
 from gitfleet.views.plan_moves import moves_sentence
 from gitfleet.views.plan_runs import run_sentences
@@ -121,6 +123,7 @@ __all__ = [
     "rollback_of",
     "rollout_lines",
     "rollout_sentences",
+    "rollout_to_pause",
     "run_sentences",
     "run_waits",
     "shortened",
@@ -131,5 +134,6 @@ __all__ = [
     "table_lines",
     "table_of",
     "with_evictions",
+    "with_pause",
     "with_rollouts",
 ]
