@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gitfleet.api.conditions import ConditionType, Reason
-from gitfleet.api.workload_records import BatchState
+from gitfleet.api.workload_records import BatchState, RollingState
 from gitfleet.cli.folding import folded
 from gitfleet.cli.output import print_json, print_json_line, printable, show
 from gitfleet.formats.sentences import counted
@@ -187,7 +187,7 @@ def line_of(event: Event, *, virtual: bool = False) -> str:
             return "" if branch.startswith("gitfleet/") else f"commit on {branch}: {fields.get('subject', '')}"
         case EventType.PLACEMENT if not _is_shown(event):
             return ""
-        case EventType.WORKLOAD_ROLLOUT if fields.get("batchState") in _BATCH_STEPS and "waits" not in fields:
+        case EventType.WORKLOAD_ROLLOUT if _is_on_its_way(event):
             return ""
         case EventType.CRASH:
             return "gitfleet crashes and restarts; only git remains"
@@ -196,6 +196,13 @@ def line_of(event: Event, *, virtual: bool = False) -> str:
         case EventType.SNAPSHOT if virtual:
             return f"{event.placement}: snapshot {fields['index']} taken"
     return sentence(event)
+
+
+def _is_on_its_way(event: Event) -> bool:
+    """Whether a workload rollout is between the beginning and the end of a batch, or only looks at its target."""
+    fields = event.fields
+    on_its_way = fields["state"] == RollingState.VERIFYING_SPEC or fields.get("batchState") in _BATCH_STEPS
+    return on_its_way and "waits" not in fields
 
 
 def _is_shown(event: Event) -> bool:

@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Final
 
 from gitfleet.api.objects import JsonValue
+from gitfleet.api.workload_records import RollingState
 from gitfleet.formats.sentences import and_more, named_briefly
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
@@ -28,10 +29,10 @@ _ORDER: Final = (
     EventType.EVICTION_REFUSED,
     EventType.RUN,
     EventType.STAGE,
-    EventType.WORKLOAD_ROLLOUT,
     EventType.REMOVED,
     EventType.RELEASED,
     EventType.UNSCHEDULED,
+    EventType.WORKLOAD_ROLLOUT,
     EventType.UPDATED,
     EventType.AVAILABLE,
     EventType.UPDATING,
@@ -94,9 +95,15 @@ def _ranked_line(event: Event) -> tuple[int, str]:
 
 
 def _rank(event: Event) -> int:
-    """A cluster that left comes first of all but faults: what stays there is nobody's from now on."""
+    """A cluster that left comes first of all but faults: what stays there is nobody's from now on. A workload rollout
+    that failed or waits for a person comes next, one that has only begun to look at its target last."""
     if event.type == EventType.CLUSTER and event.fields["state"] == "left":
         return _RANK[EventType.FAILED]
+    if event.type == EventType.WORKLOAD_ROLLOUT:
+        if event.fields["state"] == RollingState.VERIFYING_SPEC:
+            return len(_RANK)
+        failed = event.fields["state"] in (RollingState.FAILING, RollingState.FAILED)
+        return _RANK[EventType.FAILED if failed or "waits" in event.fields else EventType.WORKLOAD_ROLLOUT]
     return _RANK.get(event.type, len(_RANK))
 
 

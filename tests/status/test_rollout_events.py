@@ -9,9 +9,9 @@ import pytest
 
 from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutRecord, WorkloadConditionType
 from gitfleet.cli.progress import line_of
-from gitfleet.model.events import Event
+from gitfleet.model.events import Event, EventType
 from gitfleet.model.state import FleetState
-from gitfleet.status import emit_events, occurrence_of, sentence
+from gitfleet.status import commit_message, emit_events, occurrence_of, sentence
 from gitfleet.status.rollout_events import rollout_events
 from gitfleet.workload.phases import Phase
 from tests.workload_records import idle, on, rollout_record, says
@@ -86,7 +86,7 @@ def event_of(status: ClusterRolloutStatus) -> Event:
 @pytest.mark.parametrize(
     ("status", "said", "shown"),
     [
-        (on("a", Phase.VERIFYING_SPEC), " is in verifyingSpec", True),
+        (on("a", Phase.VERIFYING_SPEC), " is in verifyingSpec", False),
         (on("a", Phase.BATCH_INITIALIZING), ": batch 1 of 4 begins", True),
         (on("a", Phase.BATCH_IN_ROLLING, batch=1), ": batch 2 of 4 rolls", False),
         (on("a", Phase.BATCH_VERIFYING, batch=1), ": batch 2 of 4 is being verified", False),
@@ -126,3 +126,19 @@ def test_people_are_told_of_ends_and_of_what_waits_for_them(status: ClusterRollo
     if found is not None:
         assert (found.sentence, found.cluster, found.rollout) == (sentence(event), "a", "shop/web")
         assert found.name == "shop/web"
+
+
+def test_a_commit_is_called_by_what_failed_or_waits_before_what_goes_on() -> None:
+    applied = Event(type=EventType.UPDATED, placement="app", cluster="a", fields={"snapshot": "1"})
+    looks, begins, waits, fails = map(
+        event_of,
+        (
+            idle("a"),
+            on("a", Phase.BATCH_INITIALIZING),
+            on("a", Phase.BATCH_READY, PAUSED),
+            on("a", Phase.FAILED, FAILED),
+        ),
+    )
+    subject, body = commit_message([looks, applied, begins, waits, fails])
+    assert subject == f"{sentence(waits)} and 4 more"
+    assert body.splitlines() == [sentence(one) for one in (waits, fails, begins, applied, looks)]
