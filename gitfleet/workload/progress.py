@@ -25,7 +25,7 @@ from gitfleet.workload.fields import pending
 from gitfleet.workload.goals import goal_of, span_of, step_of
 from gitfleet.workload.handlers import Counts
 from gitfleet.workload.phases import Phase, RolloutEvent, after, phase_of
-from gitfleet.workload.verifying import NotYet, holds_template, verified
+from gitfleet.workload.verifying import NotYet, holds_template, template_id, verified
 from gitfleet.workload.webhooks import ask, without_batches
 
 _E = RolloutEvent
@@ -77,15 +77,16 @@ def advance_cluster(case: Case) -> Advanced:
 
 
 def _adopted(case: Case) -> Case:
-    """The first sight of a workload that has its newest content already: there is nothing to roll out until that
-    changes."""
-    status, seen = case.status, case.seen
+    """The first sight of a workload: the content that it has is the one that was rolled out last, so that there is
+    nothing to roll out until it is to have another one, which the same commit may bring."""
+    status, seen, handler = case.status, case.seen, case.found.handler
     if status.attempt or status.last_template or seen.target is None:
         return case
-    is_there = seen.wanted is None or holds_template(case.found.handler, seen.wanted, seen.target)
-    if not is_there or any(case.found.handler.size(one.body) for one in seen.sources):
+    if any(handler.size(one.body) for one in seen.sources):
         return case
-    return replace(case, status=replace(status, last_template=case.template))
+    is_there = seen.wanted is None or holds_template(handler, seen.wanted, seen.target)
+    last = case.template if is_there else template_id(handler, seen.target.body)
+    return replace(case, status=replace(status, last_template=last))
 
 
 def _move(work: _Pass, event: RolloutEvent) -> None:

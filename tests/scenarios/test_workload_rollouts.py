@@ -61,3 +61,12 @@ def test_in_place_by_partition() -> None:
     world.commit(stateful_set("web", "db", "db:2", replicas=4))
     world.settle()
     assert status(world).rolling_state is RollingState.SUCCEEDED, status(world)
+
+
+def test_in_place_where_the_rollout_and_the_new_content_come_in_one_commit() -> None:
+    old = stateful_set("web", "db", "db:1", replicas=4)
+    world = a_world(old)
+    world.commit(stateful_set("web", "db", "db:2", replicas=4), rollout(old, numBatches=2))
+    world.settle()
+    assert status(world).rolling_state is RollingState.SUCCEEDED, status(world)
+    assert status(world).last_template == status(world).new_template
