@@ -11,8 +11,9 @@
     scenario.read_scenario                  a scenario file becomes a Scenario, or all its faults
 
 The simulated server is compared with a real one in tests/simulation/test_against_real_server.py, and pods with those of
-real controllers in test_pods_on_real_cluster.py. Known differences: it has no schemas, so it defaults nothing but
-replicas and refuses only what `kinds` names; lists of custom kinds are atomic; a custom map that loses its last field
-goes (a real server makes it null and refuses the object); a deletion is complete at once unless finalizers hold it.
+real controllers in test_pods_on_real_cluster.py. Known differences: it has no schemas, so it fills in and
+refuses only what `defaults`, `kinds` and `validations` name; lists of custom kinds are atomic; a custom map that loses
+its last field goes (a real server makes it null and refuses the object); a deletion is complete at once unless
+finalizers hold it.
 Forbidden here: adapters, the loop, the commands.
 """

@@ -34,6 +34,7 @@ from gitfleet.simulation.ownership import APPLY, UPDATE, Author, applied, edited
 from gitfleet.simulation.preconditions import check_preconditions
 from gitfleet.simulation.refusals import Refused, bad_request, conflict, forbidden, invalid, no_such_kind, not_found
 from gitfleet.simulation.rules import rule_for
+from gitfleet.simulation.validations import invalid_field
 
 KUBECTL_EDIT: Final = "kubectl-edit"
 """The manager of changes by hand."""
@@ -276,6 +277,8 @@ class MemoryServer:
             field = kinds.immutable_field(key.group_kind, old, content)
             if field is not None:
                 raise invalid(key, field, "field is immutable")
+        if spec_changed and (wrong := invalid_field(key.group_kind, content)) is not None:
+            raise invalid(key, *wrong)
         self.version += 1
         uid = str(uuid5(NAMESPACE_URL, f"{self.cluster}/{self.version}"))
         metadata = next_metadata(key, old.get("metadata") or {}, content, version=self.version, uid=uid, now=now)

@@ -26,6 +26,7 @@ from tests import builders as make
 from tests.profiles import examples
 from tests.simulation.pods_contract import (
     HELD,
+    NEVER,
     RELEASED,
     PodsContract,
     Side,
@@ -313,6 +314,23 @@ def test_a_workload_of_too_many_pods_has_none() -> None:
     assert len(lab.side.pods()) == 3
 
 
+LARGE: dict[str, JsonObject] = {
+    "Deployment": rolling(1, 0),
+    "StatefulSet": {},
+    "DaemonSet": {"updateStrategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}},
+}
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_a_large_workload_rolls_out_as_a_whole(kind: str) -> None:
+    lab = Lab(nodes=MOST_PODS)
+    web = ORDINARY[kind][1]("web:1", MOST_PODS)
+    web["spec"] |= LARGE[kind]
+    lab.side.apply(web)
+    assert lab.side.at_rest(web) == (MOST_PODS,) * 4
+    assert lab.side.changed(web, template("web:2")) == (MOST_PODS,) * 4
+
+
 @pytest.mark.parametrize(
     ("value", "total", "expected"),
     [
@@ -426,7 +444,7 @@ def check(cluster: SimulatedCluster, side: Side, body: JsonObject) -> None:
 
 def test_time_beyond_the_calendar_is_no_error() -> None:
     lab, web = Lab(), make.deployment("app", "web", "web:1", 1)
-    web["spec"]["minReadySeconds"] = HELD["minReadySeconds"] - 1
+    web["spec"] |= {"minReadySeconds": NEVER - 1, "progressDeadlineSeconds": NEVER}
     lab.side.apply(web)
     lab.clock.advance(5)
     moment = lab.cluster.next_change()

@@ -53,6 +53,11 @@ class DeploymentController(Controller):
                 self._scale(group, 0)
             self._scale(new, self.wanted)
             return
+        if self._is_immediate(new):
+            self._scale(new, self.wanted)
+            for group in self._old():
+                self._scale(group, 0)
+            return
         for _ in range(_MOST_STEPS):
             if not (self._grow(new) or self._shrink_old(new)):
                 return
@@ -123,6 +128,12 @@ class DeploymentController(Controller):
         if is_new:
             self.new.wanted, self.new.most, self.new.min_ready = self.wanted, self.wanted + self.surge, self.min_ready
         return self.new
+
+    def _is_immediate(self, new: Group) -> bool:
+        """Whether new pods are available as soon as they are made, so that all steps there are follow at once."""
+        at = self.work.ready_at(new.delay)
+        is_at_once = at is not None and at <= self.work.now and self.min_ready == 0
+        return is_at_once and self._available(new) == len(new.pods)
 
     def _grow(self, new: Group) -> bool:
         """`reconcileNewReplicaSet`."""

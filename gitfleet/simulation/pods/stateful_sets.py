@@ -39,7 +39,7 @@ class StatefulSetController(Controller):
         if self._moves():
             work.drop([pod for pod in work.pods if pod.place not in self.wanted])
             if not self.on_delete:
-                self._update(current)
+                self._update()
         if not self.on_delete and work.available(self.update.pods) == work.size == len(self.wanted):
             work.current = self.update.number
 
@@ -69,17 +69,19 @@ class StatefulSetController(Controller):
         }
         return shown | ({"readyReplicas": ready} if ready else {})
 
-    def _update(self, current: Group) -> None:
+    def _update(self) -> None:
         """From the highest ordinal down, each once the ones above it are available."""
+        gone = list[Pod]()
         for pod in sorted(self.work.pods, key=lambda pod: pod.place, reverse=True):
             if pod.place < self.partition:
                 break
             kept = pod
             if pod.revision != self.update.number:
-                self.work.drop([pod])
-                kept = self.work.make(self._revision_for(pod.place, current), pod.place)
+                gone.append(pod)
+                kept = self.work.make(self.update, pod.place)
             if not self.work.is_available(kept, self.min_ready):
                 break
+        self.work.drop(gone)
 
     def _moves(self) -> bool:
         """In order (the default) nothing is updated or scaled down while a pod that stays is not available: one that

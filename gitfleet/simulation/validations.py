@@ -1,0 +1,71 @@
+"""What a server refuses of the fields by which workloads roll out: combinations that no controller could follow.
+
+Source: kubernetes v1.36 pkg/apis/apps/validation/validation.go. Only what is named here is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from gitfleet.api.objects import GroupKind, JsonObject
+from gitfleet.simulation.pods.model import DAEMON_SET, DEPLOYMENT, STATEFUL_SET, Spec, section, spec_of
+
+_NEVER_LESS: Final = ("replicas", "minReadySeconds", "progressDeadlineSeconds", "revisionHistoryLimit")
+
+
+def invalid_field(group_kind: GroupKind, content: JsonObject) -> tuple[str, str] | None:
+    """The dotted path of a field that may not be so, and why; None when all is well."""
+    if group_kind not in (DEPLOYMENT, STATEFUL_SET, DAEMON_SET):
+        return None
+    spec = spec_of(content)
+    for name in _NEVER_LESS:
+        if _whole(spec.get(name)) < 0:
+            return f"spec.{name}", "must be greater than or equal to 0"
+    if group_kind == DEPLOYMENT:
+        return _deployment(spec)
+    return _daemon_set(spec) if group_kind == DAEMON_SET else _stateful_set(spec)
+
+
+def _deployment(spec: Spec) -> tuple[str, str] | None:
+    strategy = section(spec, "strategy")
+    at, rolling = "spec.strategy.rollingUpdate", section(strategy, "rollingUpdate")
+    if strategy.get("type") == "Recreate" and rolling:
+        return at, "may not be specified when strategy `type` is 'Recreate'"
+    if strategy.get("type") == "RollingUpdate" and not _amount(rolling, "maxSurge") | _amount(
+        rolling, "maxUnavailable"
+    ):
+        return f"{at}.maxUnavailable", "may not be 0 when `maxSurge` is 0"
+    deadline = spec.get("progressDeadlineSeconds")
+    if deadline is not None and _whole(deadline) <= _whole(spec.get("minReadySeconds")):
+        return "spec.progressDeadlineSeconds", "must be greater than minReadySeconds"
+    return None
+
+
+def _daemon_set(spec: Spec) -> tuple[str, str] | None:
+    strategy = section(spec, "updateStrategy")
+    at, rolling = "spec.updateStrategy.rollingUpdate", section(strategy, "rollingUpdate")
+    if strategy.get("type") != "RollingUpdate":
+        return None
+    surges, misses = _amount(rolling, "maxSurge"), _amount(rolling, "maxUnavailable")
+    if surges and misses:
+        return f"{at}.maxSurge", "may not be set when maxUnavailable is non-zero"
+    return None if surges or misses else (f"{at}.maxUnavailable", "cannot be 0 when maxSurge is 0")
+
+
+def _stateful_set(spec: Spec) -> tuple[str, str] | None:
+    partition = section(spec, "updateStrategy", "rollingUpdate").get("partition")
+    at = "spec.updateStrategy.rollingUpdate.partition"
+    return (at, "must be greater than or equal to 0") if _whole(partition) < 0 else None
+
+
+def _amount(rolling: Spec, name: str) -> int:
+    """A number, or that of a percentage."""
+    value = rolling.get(name)
+    if isinstance(value, str):
+        digits = value.removesuffix("%")
+        return int(digits) if digits.isdecimal() and len(digits) < 10 else 0
+    return _whole(value)
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) else 0
