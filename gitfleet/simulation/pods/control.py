@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from gitfleet.api.objects import GroupKind, JsonObject
@@ -70,9 +70,8 @@ def _controlled(group_kind: GroupKind, body: JsonObject, work: Work) -> Controll
     controller.roll()
     held, complete, due = controller.is_held, controller.is_complete, controller.next_change()
     if complete and not held and due is None and before is not None:
-        delay = work.groups[-1].delay
-        observed = work.since + (delay if isinstance(delay, timedelta) else DEFAULT_DELAY)
-        if observed > work.now:
+        observed = _observed(work)
+        if observed is None or observed > work.now:
             # Where no pod has to become ready, it is the controller that takes its time: it does all this only then.
             return Controlled(before, body.get("status") or {}, complete=False, held=False, due=observed)
     generation = int((body.get("metadata") or {}).get("generation") or 0)
@@ -80,6 +79,14 @@ def _controlled(group_kind: GroupKind, body: JsonObject, work: Work) -> Controll
     complete = complete and due is None
     stays = held and not complete and due is None and work.ready() == work.size
     return Controlled(work.done(), _named(body, status, work), complete=complete, held=stays, due=due)
+
+
+def _observed(work: Work) -> datetime | None:
+    """When the controller does what needs no pod to become ready. Without any pods a rule about pods says nothing."""
+    delay = work.groups[-1].delay
+    if not isinstance(delay, timedelta):
+        return None if work.size else work.since + DEFAULT_DELAY
+    return work.since + delay
 
 
 def _named(body: JsonObject, status: Status, work: Work) -> Status:
