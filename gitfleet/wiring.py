@@ -69,6 +69,7 @@ from gitfleet.simulation.memory_repo import MemoryRepo
 from gitfleet.simulation.scenario import read_scenario
 from gitfleet.simulation.scenario_run import Reconciler, ScenarioRun
 from gitfleet.simulation.stand_in_values import StandInValues
+from gitfleet.views import last_run_failures
 
 log = logging.getLogger(__name__)
 _FORGE_SECONDS = {False: 10.0, True: 1.0}
@@ -267,8 +268,8 @@ def simulate(
     what_if: WhatIf,
     listen: Callable[[Event, float], None],
 ) -> tuple[str, ...]:
-    """Run a scenario on a copy of a commit, in memory and in virtual time; what is still waiting at the end, in
-    sentences."""
+    """Run a scenario on a copy of a commit, in memory and in virtual time; what is still waiting at the end, and
+    which staged runs failed, in sentences."""
     content = _bytes_of(scenario) if scenario else DEFAULT_SCENARIO
     script = read_scenario(content, path=str(scenario or "the default scenario"))
     with open_workspace(settings, clusters="none") as workspace:
@@ -279,7 +280,8 @@ def simulate(
         branch = workspace.driver.branches.watch
     run = run_scenario(script, files, listen, what_if=what_if, branch=branch, settings=settings)
     moving = (sentence for record in run.state.placements.values() for sentence in rollout.waiting_for(record))
-    return (*run.asks, *moving)
+    failed = last_run_failures(run.state.runs.values(), run.state.placements)
+    return (*run.asks, *moving, *failed.values())
 
 
 def run_scenario(

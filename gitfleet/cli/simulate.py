@@ -47,7 +47,7 @@ def simulate(
     """Simulate the rollout of a commit in virtual time; the repository and real clusters are never touched.
 
     Without a scenario every object is available 5 s after it was applied. Exits with 1 when it ends stuck: something
-    still waits at the end.
+    still waits at the end, or the last staged run of a placement failed.
     """
     from gitfleet import wiring
 
