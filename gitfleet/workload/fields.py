@@ -17,8 +17,13 @@ def differing(body: JsonObject, fields: Fields) -> dict[str, FieldValue]:
 
 
 def _same(live: FieldValue, wanted: FieldValue) -> bool:
-    # What is false, and what is not there, is the same for a server that leaves out what is false.
-    return live == wanted or (live in (ABSENT, False) and wanted in (ABSENT, False))
+    # What is false, and what is not there, is the same for a server that leaves out what is false; 0 is not: where no
+    # maxUnavailable is there, it is 25%.
+    return live == wanted or (_is_off(live) and _is_off(wanted))
+
+
+def _is_off(value: FieldValue) -> bool:
+    return value is ABSENT or value is False
 
 
 def merge_patch(fields: Mapping[str, FieldValue]) -> JsonObject:
