@@ -52,15 +52,44 @@ class DeliveredOperation:
     propagation: str = ""
 
 
+class StepAction(StrEnum):
+    """What a workload rollout does: some fields of an object are patched, a pod is deleted."""
+
+    PATCH = "Patch"
+    DELETE_POD = "DeletePod"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveredStep:
+    """One step of the workload `rollout` (namespace/name), on the object with this `uid`.
+
+    `id` names it in the agent's report. A `patch` (JSON merge patch) is for the object as long as it has this
+    `generation`, or, where its kind has none, this `resource_version`.
+    """
+
+    id: str
+    action: StepAction
+    rollout: str
+    object: ObjectKey
+    reason: str = ""
+    uid: str = ""
+    generation: int = 0
+    resource_version: str = ""
+    patch: JsonObject = field(default_factory=dict)
+
+
 @document("spec", identify=lambda _: (f"{GITFLEET_GROUP}/v1alpha1", "ClusterDelivery"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterDelivery:
     """What one cluster's agent is to do, and which objects it is to report (`observe`).
 
-    `heartbeat_seconds` is how often it reports while nothing changes.
+    `heartbeat_seconds` is how often it reports while nothing changes. `steps` are those of workload rollouts, which an
+    agent that does not know them leaves out; of the workloads in `pods` it reports the pods as well.
     """
 
     cluster: Annotated[str, At("metadata", "name")]
     heartbeat_seconds: int = 60
     operations: tuple[DeliveredOperation, ...] = ()
     observe: tuple[ObjectKey, ...] = ()
+    steps: tuple[DeliveredStep, ...] = ()
+    pods: tuple[ObjectKey, ...] = ()

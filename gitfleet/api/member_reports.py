@@ -15,7 +15,7 @@ from gitfleet.api.clusters import PropertyValue, ResourceUsage
 from gitfleet.api.conditions import Status
 from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.layout import document
-from gitfleet.api.objects import ObjectKey
+from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.api.values import Time
 
 REPORT_FILE: Final = "report.yaml"
@@ -53,6 +53,14 @@ class ProviderCondition:
     message: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedPods:
+    """The pods of a workload, with what a rollout needs of each."""
+
+    workload: ObjectKey
+    pods: tuple[JsonObject, ...] = ()
+
+
 @document("status", identify=lambda _: (f"{GITFLEET_GROUP}/v1alpha1", "MemberReport"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberReport:
@@ -61,7 +69,7 @@ class MemberReport:
 
     `identity` is a digest that no other cluster has. `present` are the objects that are there, each with a file in
     `objects/`, `absent` those of which the server said NotFound. Where the agent did not reach its API server, `error`
-    says why and the objects are not known.
+    says why and the objects are not known. `pods` are those of the workloads of which they could be read.
     """
 
     cluster: Annotated[str, At("metadata", "name")]
@@ -80,3 +88,4 @@ class MemberReport:
     properties: Mapping[str, PropertyValue] = field(default_factory=dict)
     resource_usage: ResourceUsage | None = None
     conditions: tuple[ProviderCondition, ...] = ()
+    pods: tuple[ReportedPods, ...] = ()

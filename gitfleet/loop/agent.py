@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from gitfleet.api import InvalidContent
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.deliveries import DELIVERY_FILE, ClusterDelivery, DeliveredOperation
+from gitfleet.api.deliveries import DELIVERY_FILE, ClusterDelivery, DeliveredOperation, DeliveredStep
 from gitfleet.api.fleet import Branches
 from gitfleet.api.member_reports import REPORT_FILE, MemberReport, ReportedOutcome
 from gitfleet.api.objects import Manifest, Origin, key_of
@@ -29,7 +29,7 @@ from gitfleet.loop.encrypted import EncryptedSecrets
 from gitfleet.loop.said_once import SaidOnce
 from gitfleet.model.backoff import Curve
 from gitfleet.model.observations import ClusterObservation
-from gitfleet.model.operations import Outcome, OutcomeCode, Write
+from gitfleet.model.operations import Outcome, OutcomeCode, RolloutOutcome, RolloutWrite, Write
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.clusters import ClusterDirectory
 from gitfleet.ports.repos import BranchChange, Person, RepoReader, RepoWriter
@@ -39,17 +39,23 @@ from gitfleet.pull import (
     news_of,
     object_files,
     performable,
+    performable_step,
     read_delivery,
     read_report,
     report_content,
     report_of,
     reported,
+    reported_step,
 )
 
 log = logging.getLogger(__name__)
 _PLAIN: Final = "100644"
 _ID: Final = re.compile("[0-9a-f]{32}")
 _PAUSES: Final = Curve.growing(1.0, 2.0, 300.0)
+
+
+_Came: TypeAlias = Outcome | RolloutOutcome | str
+"""What came of an operation, or why it was not begun."""
 
 
 class AgentStep(StrEnum):
@@ -137,13 +143,17 @@ class Agent:
         self._check_identity(own)
         self.checkpoint(AgentStep.OBSERVED)
         todo = [one for one in wanted.operations if self._is_due(one)]
-        if todo and seen.reachable:
-            for outcome_id, outcome in self._perform(todo, seen).items():
+        steps = [one for one in wanted.steps if self._is_due(one)]
+        if (todo or steps) and seen.reachable:
+            for outcome_id, outcome in (self._perform(todo, seen) | self._perform_steps(steps, seen)).items():
                 self._note(outcome_id, outcome)
             self.checkpoint(AgentStep.PERFORMED)
             after = client.observe(wanted.observe, probe=False)
             if after.reachable:
                 seen = replace(seen, live=after.live, unreadable=after.unreadable)
+        if wanted.pods and seen.reachable:
+            live = (seen.live.get(key) for key in wanted.pods)
+            seen = replace(seen, pods=client.pods([one for one in live if one is not None]))
         pushed = self._report(seen, own, wanted.heartbeat_seconds)
         self.checkpoint(AgentStep.REPORTED)
         failed = [answer for answer in self._answers.values() if not answer.outcome.ok]
@@ -165,7 +175,8 @@ class Agent:
                 found = read_delivery(content)
                 if found.cluster != self.cluster.name:
                     raise InvalidContent(f'it is for another cluster, "{found.cluster[:80]}"')
-                if not all(_ID.fullmatch(one.id) for one in found.operations):
+                names = (*(one.id for one in found.operations), *(one.id for one in found.steps))
+                if not all(map(_ID.fullmatch, names)):
                     raise InvalidContent("it has operations of another form than a hub gives them")
                 self._delivery = _Delivery(head, found, blobs)
             except (InvalidContent, UnreadableCommit) as error:
@@ -173,13 +184,27 @@ class Agent:
         if self._answered != head:
             self._answers, self._answered = {}, head
 
-    def _is_due(self, order: DeliveredOperation) -> bool:
+    def _is_due(self, order: DeliveredOperation | DeliveredStep) -> bool:
         answer = self._answers.get(order.id)
         return answer is None or (not answer.outcome.ok and self.clock.monotonic() >= answer.again)
 
-    def _perform(self, todo: list[DeliveredOperation], seen: ClusterObservation) -> dict[str, Outcome | str]:
+    def _perform_steps(self, todo: list[DeliveredStep], seen: ClusterObservation) -> dict[str, _Came]:
+        """As `_perform`, of the steps of workload rollouts."""
+        found: dict[str, _Came] = {}
+        steps: dict[str, RolloutWrite] = {}
+        for order in todo:
+            step = performable_step(self.cluster.name, order, seen.live)
+            if isinstance(step, str):
+                found[order.id] = step
+            else:
+                steps[order.id] = step
+        client = self.directory.client(self.cluster)
+        outcomes = client.perform_steps([*steps.values()]) if steps else ()
+        return found | dict(zip(steps, outcomes, strict=True))
+
+    def _perform(self, todo: list[DeliveredOperation], seen: ClusterObservation) -> dict[str, _Came]:
         """What came of each operation by its id: an outcome, or why it was not begun."""
-        found: dict[str, Outcome | str] = {}
+        found: dict[str, _Came] = {}
         names: dict[int, str] = {}
         writes: list[Write] = []
         manifests = self._manifests(todo)
@@ -213,13 +238,16 @@ class Agent:
                 found[path] = Manifest(key, body, digest_of(body), Origin(path, 1, blobs[path]))
         return found
 
-    def _note(self, name: str, outcome: Outcome | str) -> None:
+    def _note(self, name: str, outcome: _Came) -> None:
         before = self._answers.get(name)
         times = before.times + 1 if before is not None else 1
         again = self.clock.monotonic() + _PAUSES.after(times)
         if isinstance(outcome, str):
             said = ReportedOutcome(id=name, ok=False, code=OutcomeCode.CONFLICT.value, message=outcome)
             self._answers[name] = _Answer(said, {}, times, again)
+            return
+        if isinstance(outcome, RolloutOutcome):
+            self._answers[name] = _Answer(reported_step(name, outcome), {}, times, again)
             return
         files = dict([applied_file(name, outcome.live, self.mask_key())]) if outcome.live is not None else {}
         self._answers[name] = _Answer(reported(name, outcome), files, times, again)

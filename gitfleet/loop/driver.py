@@ -333,6 +333,7 @@ class Driver:
         answered: tuple[Outcome, ...] = ()
         if self.pull is not None:
             answered, operations = self.pull.perform(decision, operations, make_sure)
+            decision = self.pull.without_steps(decision)
         perform = partial(self.fanout.perform, decision.after.clusters)
         performed = partial(self.desired_trees.encrypted.perform, perform)
         outcomes = (*answered, *self._repeats.perform(operations, self.clock, performed))

@@ -9,40 +9,47 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, NamedTuple, Protocol
 
+from gitfleet import workload
 from gitfleet.api import InvalidContent, write
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.deliveries import DELIVERY_FILE, ClusterDelivery, DeliveredOperation
+from gitfleet.api.deliveries import DELIVERY_FILE, ClusterDelivery, DeliveredOperation, DeliveredStep
 from gitfleet.api.fleet import Branches
-from gitfleet.api.objects import Manifest, ObjectKey
+from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import BadInput, GitfleetError, LostRace
 from gitfleet.formats.git_names import blob_id, is_branch
 from gitfleet.formats.limits import MAX_STATE_BYTES
 from gitfleet.formats.sentences import counted, named_briefly
 from gitfleet.formats.yaml_writer import yaml_text
+from gitfleet.loop.pull_client import PullClient
 from gitfleet.loop.pull_reports import PullReports, Silence
 from gitfleet.loop.said_once import SaidOnce
 from gitfleet.model.decisions import Decision
-from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
+from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import (
-    Create,
     Delete,
     Operation,
     Outcome,
-    OutcomeCode,
-    RolloutOutcome,
-    RolloutWrite,
-    Update,
     Write,
 )
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import BranchChange, HistoryReader, RepoReader, RepoWriter, TreeEntry
-from gitfleet.pull import delivered, observation_of, operation_id, outcomes_of, read_delivery, writes_by_cluster
+from gitfleet.pull import (
+    delivered,
+    delivered_step,
+    observation_of,
+    operation_id,
+    outcomes_of,
+    pods_of,
+    read_delivery,
+    steps_by_cluster,
+    writes_by_cluster,
+)
 from gitfleet.rendered import file_content, file_path
 
 log = logging.getLogger(__name__)
@@ -63,17 +70,28 @@ class PulledRemote(RepoReader, HistoryReader, RepoWriter, Protocol):
     """What a remote has to be for agents to be reached through it."""
 
 
+class _Rolling(NamedTuple):
+    """What a delivery has for workload rollouts: steps, the workloads that they name, and those whose pods are to be
+    reported."""
+
+    steps: tuple[DeliveredStep, ...] = ()
+    named: frozenset[ObjectKey] = frozenset()
+    pods: tuple[ObjectKey, ...] = ()
+
+
 class _Source(NamedTuple):
     """What a delivery is made of."""
 
     works: tuple[Work, ...]
     owned: Inventory
     writes: tuple[Write, ...]
+    rolling: _Rolling
 
     def is_same(self, other: _Source) -> bool:
         """Whether the same delivery comes of both; what did not change is mostly the very same value."""
         same = self.works is other.works or self.works == other.works
-        return same and (self.owned is other.owned or self.owned == other.owned) and self.writes == other.writes
+        same = same and (self.owned is other.owned or self.owned == other.owned)
+        return same and self.writes == other.writes and self.rolling == other.rolling
 
 
 @dataclass(slots=True, kw_only=True)
@@ -169,7 +187,7 @@ class PullClusters:
 
     def client(self, cluster: MemberCluster) -> PullClient:
         """See ClusterDirectory."""
-        return PullClient(cluster, partial(self._observation, cluster))
+        return PullClient(cluster, partial(self._observation, cluster), partial(self._pods, cluster))
 
     def _observation(self, cluster: MemberCluster, keys: Collection[ObjectKey]) -> ClusterObservation:
         found = self.reports.of(cluster, self._branches, self.clock.now())
@@ -178,6 +196,12 @@ class PullClusters:
         if isinstance(found, Silence):
             return ClusterObservation(cluster=cluster.name, reachable=False, error=found.why, observed=found.since)
         return observation_of(found, keys)
+
+    def _pods(
+        self, cluster: MemberCluster, workloads: Sequence[ObjectKey]
+    ) -> Mapping[ObjectKey, tuple[LiveObject, ...]]:
+        found = self.reports.of(cluster, self._branches, self.clock.now())
+        return {} if isinstance(found, Silence) else pods_of(found, workloads)
 
     # -- performing
 
@@ -191,29 +215,58 @@ class PullClusters:
         What was answered with success is asked no more. What cannot be pushed is said, and tried again in the next
         pass."""
         self._pending, outcomes, writes = {}, list[Outcome](), writes_by_cluster(operations)
+        rolling = self._rolling(decision)
         for name in sorted(self._clusters.keys() & decision.after.clusters.keys()):
             mine = writes.get(name, [])
             answered = self._answered(name, mine) if mine else []
             outcomes += answered
             done = {outcome.operation.key for outcome in answered if outcome.ok}
-            self._deliver(decision, name, [one for one in mine if one.key not in done], make_sure)
+            mine = [one for one in mine if one.key not in done]
+            self._deliver(decision, name, (mine, rolling.get(name, _Rolling())), make_sure)
         self._withdraw(decision)
         return tuple(outcomes), tuple(one for one in operations if one.cluster not in self._clusters)
 
-    def _deliver(self, decision: Decision, name: str, writes: Sequence[Write], make_sure: Callable[[], None]) -> None:
+    def without_steps(self, decision: Decision) -> Decision:
+        """The decision without the steps that are delivered to agents: nobody else carries them out."""
+        return replace(decision, steps=tuple(one for one in decision.steps if one.cluster not in self._clusters))
+
+    def _rolling(self, decision: Decision) -> dict[str, _Rolling]:
+        """What the deliveries have for workload rollouts, by cluster."""
+        after, observations, wanted = decision.after, decision.inputs.observations, decision.inputs.desired.rollouts
+        records, steps = after.rollouts.values(), steps_by_cluster(decision.steps)
+        if not records and not wanted:
+            return {}
+        named = workload.keys_to_observe(wanted.values(), records, after.clusters)
+        pods: dict[str, set[ObjectKey]] = {}
+        for status in (status for record in records for status in record.clusters):
+            if status.is_running and status.target is not None:
+                pods.setdefault(status.cluster, set()).add(status.target)
+        found = {}
+        for name in self._clusters.keys() & {*named, *pods, *steps}:
+            live = observations[name].live if name in observations else {}
+            orders = tuple(delivered_step(step, live) for step in steps.get(name, ()))
+            found[name] = _Rolling(orders, frozenset(named.get(name, ())), tuple(sorted(pods.get(name, ()))))
+        return found
+
+    def _deliver(
+        self, decision: Decision, name: str, asked: tuple[Sequence[Write], _Rolling], make_sure: Callable[[], None]
+    ) -> None:
         """Bring the branch of a cluster to what it is to do; nothing is worked out where nothing changed."""
-        self._pending[name] = len(writes)
-        source = _Source(decision.works.get(name, ()), decision.after.inventory.get(name, {}), tuple(writes))
+        writes, rolling = asked
+        seen = self.reports.seen(name)
+        done = {one.id for one in seen.report.outcomes if one.ok} if seen is not None else set[str]()
+        self._pending[name] = len(writes) + sum(step.id not in done for step in rolling.steps)
+        source = _Source(decision.works.get(name, ()), decision.after.inventory.get(name, {}), tuple(writes), rolling)
         there, made = self._there.get(name), self._made.get(name)
         if there is not None and made is not None and made[0] == there.head and made[1].is_same(source):
             return
         if not is_branch(self._branches.delivery_of(name)):
             return
-        if writes:
+        if writes or rolling.steps:
             make_sure()
         try:
             files = _files_of(source, decision.after.clusters[name])
-            self._push(name, files, len(writes), decision.inputs.desired.commit)
+            self._push(name, files, len(writes) + len(rolling.steps), decision.inputs.desired.commit)
             self._made[name] = (self._there[name].head, source)
             self._refused.pop(name, None)
         except LostRace:
@@ -291,40 +344,6 @@ class PullClusters:
             return _Delivered(head, None, files)
 
 
-class PullClient:
-    """ClusterClient over what an agent reported; nothing is asked of the cluster."""
-
-    def __init__(self, cluster: MemberCluster, observed: Callable[[Collection[ObjectKey]], ClusterObservation]) -> None:
-        self._cluster = cluster
-        self._observed = observed
-
-    def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
-        """See ClusterReader; an object that was not reported yet is left out."""
-        return self._observed(keys)
-
-    def dry_run(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
-        """See ClusterReader: an agent is asked nothing."""
-        why = f"{self._cluster.name} is reached by its agent, which makes no dry runs"
-        return [DryRun(live.body, None, why) for _, live in questions]
-
-    def pods(self, workloads: Sequence[LiveObject]) -> Mapping[ObjectKey, tuple[LiveObject, ...]]:
-        """See ClusterReader: an agent reports no pods."""
-        return {}
-
-    def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
-        """See ClusterWriter: only the agent writes, what it is given by `PullClusters.perform`."""
-        why = f"{self._cluster.name} is changed by its agent alone"
-        return [Outcome(operation=one, ok=False, code=OutcomeCode.NOT_ASKED, message=why) for one in operations]
-
-    def perform_steps(self, steps: Sequence[RolloutWrite]) -> Sequence[RolloutOutcome]:
-        """See ClusterWriter: agents carry out no steps of workload rollouts."""
-        why = f"{self._cluster.name} is changed by its agent alone, which carries out no workload rollouts"
-        return [RolloutOutcome(operation=one, ok=False, code=OutcomeCode.NOT_ASKED, message=why) for one in steps]
-
-    def close(self) -> None:
-        """See ClusterClient."""
-
-
 def _files_of(source: _Source, cluster: MemberCluster) -> dict[str, bytes]:
     """The files of a delivery, by path: the manifests that the cluster is to have now, and what is to be done there."""
     name, works = cluster.name, [work for work in source.works if work.error is None]
@@ -336,12 +355,14 @@ def _files_of(source: _Source, cluster: MemberCluster) -> dict[str, bytes]:
             path = file_path(name, one.placement, one.key)
             manifests[path] = one.manifest
         orders.append(delivered(one, path))
-    keys = {*source.owned, *(m.key for work in works for m in work.manifests)}
+    keys = {*source.owned, *source.rolling.named, *(m.key for work in works for m in work.manifests)}
     delivery = ClusterDelivery(
         cluster=name,
         heartbeat_seconds=cluster.heartbeat_period_seconds,
         operations=tuple(sorted(orders, key=lambda one: (one.action.value, one.object, one.id))),
         observe=tuple(sorted(keys)),
+        steps=source.rolling.steps,
+        pods=source.rolling.pods,
     )
     first = {DELIVERY_FILE: yaml_text(write(delivery)).encode()}
     return first | {path: file_content(manifest) for path, manifest in manifests.items()}

@@ -1,6 +1,7 @@
 """pull: clusters that are reached by their own agent, through git.
 
     delivered, performable        an operation on its way to an agent
+    delivered_step, performable_step      a step of a workload rollout likewise
     report_of, object_files       what an agent reports, as files
     read_delivery                 what a hub delivers, read by an agent
     read_report, seen_from        the same, read by the hub
@@ -23,12 +24,15 @@ from gitfleet.pull.reports import (
     object_files,
     observation_of,
     outcomes_of,
+    pods_of,
     read_report,
     report_content,
     report_of,
     reported,
+    reported_step,
     seen_from,
 )
+from gitfleet.pull.steps import delivered_step, performable_step, steps_by_cluster
 
 __all__ = [
     "LARGEST_OBJECT",
@@ -38,6 +42,7 @@ __all__ = [
     "applied_file",
     "applied_path",
     "delivered",
+    "delivered_step",
     "listed_files",
     "news_of",
     "object_files",
@@ -45,11 +50,15 @@ __all__ = [
     "operation_id",
     "outcomes_of",
     "performable",
+    "performable_step",
+    "pods_of",
     "read_delivery",
     "read_report",
     "report_content",
     "report_of",
     "reported",
+    "reported_step",
     "seen_from",
+    "steps_by_cluster",
     "writes_by_cluster",
 ]

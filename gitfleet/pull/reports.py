@@ -12,12 +12,12 @@ from datetime import datetime
 from typing import Final
 
 from gitfleet.api import InvalidContent, read_state, write
-from gitfleet.api.member_reports import MemberReport, ProviderCondition, ReportedOutcome, UnreadableObject
+from gitfleet.api.member_reports import MemberReport, ProviderCondition, ReportedOutcome, ReportedPods, UnreadableObject
 from gitfleet.api.objects import JsonObject, JsonValue, ObjectKey, key_of
 from gitfleet.formats.canonical_json import NotJson, canonical_json, digest_of, json_text, parse_json
 from gitfleet.formats.limits import MAX_FILE_BYTES
 from gitfleet.model.observations import ClusterObservation, LiveObject, ReportedCondition
-from gitfleet.model.operations import Outcome, Write
+from gitfleet.model.operations import Outcome, RolloutOutcome, Write
 from gitfleet.pull.masked_secrets import reportable
 from gitfleet.pull.operations import operation_id, outcome_of
 
@@ -81,6 +81,10 @@ def report_of(
             ProviderCondition(type=one.type, status=one.status, reason=one.reason, message=one.message)
             for one in observation.reported
         ),
+        pods=tuple(
+            ReportedPods(workload=key, pods=tuple(pod.body for pod in pods))
+            for key, pods in sorted(observation.pods.items())
+        ),
     )
 
 
@@ -94,6 +98,11 @@ def reported(name: str, outcome: Outcome) -> ReportedOutcome:
         retry=outcome.retry,
         live=outcome.live is not None,
     )
+
+
+def reported_step(name: str, outcome: RolloutOutcome) -> ReportedOutcome:
+    """What an agent reports of one step of a workload rollout."""
+    return ReportedOutcome(id=name, ok=outcome.ok, code=outcome.code.value, message=outcome.message)
 
 
 def object_files(live: Iterable[LiveObject | None], key: bytes) -> dict[str, bytes]:
@@ -215,6 +224,20 @@ def observation_of(seen: MemberSeen, keys: Collection[ObjectKey]) -> ClusterObse
         resource_usage=report.resource_usage,
         reported=tuple(ReportedCondition(c.type, c.status, c.reason, c.message) for c in report.conditions),
     )
+
+
+def pods_of(seen: MemberSeen, workloads: Iterable[ObjectKey]) -> dict[ObjectKey, tuple[LiveObject, ...]]:
+    """The pods of workloads as a report has them; a workload of which it has none read is left out, and so is what is
+    no pod of its namespace."""
+    found: dict[ObjectKey, tuple[LiveObject, ...]] = {}
+    reported = {one.workload: one.pods for one in seen.report.pods}
+    for key in workloads:
+        pods = [
+            LiveObject(key_of(body), body) for body in reported.get(key, ()) if isinstance(body.get("metadata"), dict)
+        ]
+        if key in reported:
+            found[key] = tuple(pod for pod in pods if pod.key.identity[:3] == ("", "Pod", key.namespace) and pod.uid)
+    return found
 
 
 def outcomes_of(seen: MemberSeen, operations: Iterable[Write]) -> list[Outcome]:

@@ -10,6 +10,7 @@ from tests.architecture.sources import PRODUCT, ROOT, nodes_of
 
 NAMED = {
     "agent.py: client.perform": "the agent's, which has steps of its own (AgentStep)",
+    "agent.py: client.perform_steps": "the same",
     "agent.py: self.writer.commit": "the same",
     "pull_clusters.py: self.writer.commit": "DELIVERY_PUSH",
     "pull_clusters.py: self.writer.remove_branch": "DELIVERY_PUSH",

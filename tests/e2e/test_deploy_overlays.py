@@ -148,3 +148,24 @@ def test_with_the_component_the_hub_may_write_events_and_nothing_else(
     take_back(admin, manifests)
     assert answers == [201, 403] and taken == 200
     assert others == [403, 403, 403]
+
+
+@pytest.mark.parametrize(("components", "allowed"), [("[]", 403), ("[../rollouts]", 404)])
+def test_with_the_component_rollouts_may_patch_workloads_and_delete_pods_and_nothing_else(
+    kustomize: Path, admin: Account, tmp_path: Path, components: str, allowed: int
+) -> None:
+    manifests = overlay(tmp_path, f"resources: [../member]\ncomponents: {components}\n", kustomize=kustomize)
+    for manifest in manifests:
+        admin.must_apply(manifest)
+    own, options = account(admin), {"apiVersion": "v1", "kind": "DeleteOptions"}
+    answers = {
+        "pod": own.ask("DELETE", "/api/v1/namespaces/default/pods/none", options)[0],
+        "set": own.ask("GET", "/apis/apps/v1/namespaces/default/statefulsets/none")[0],
+    }
+    kept = [
+        own.ask("DELETE", f"/apis/apps/v1/namespaces/default/{kind}/none", options)[0]
+        for kind in ("statefulsets", "daemonsets")
+    ]
+    take_back(admin, manifests)
+    assert answers == {"pod": allowed, "set": allowed}
+    assert kept == [403, 403]

@@ -1,0 +1,70 @@
+"""Steps of workload rollouts as a delivery carries them to an agent, and back to what is performed there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from gitfleet.api.deliveries import DeliveredStep, StepAction
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.values import NamespacedName
+from gitfleet.formats.canonical_json import digest_of
+from gitfleet.model.observations import LiveObject
+from gitfleet.model.operations import DeletePod, Patch, RolloutWrite
+
+
+def steps_by_cluster(steps: Iterable[RolloutWrite]) -> dict[str, list[RolloutWrite]]:
+    """The steps by their cluster, in their order."""
+    found: dict[str, list[RolloutWrite]] = {}
+    for one in steps:
+        found.setdefault(one.cluster, []).append(one)
+    return found
+
+
+def delivered_step(step: RolloutWrite, live: Mapping[ObjectKey, LiveObject | None]) -> DeliveredStep:
+    """The step as a delivery carries it, for an object as the hub saw it. It stays the same step while that object's
+    spec does: every new status has another version, and its generation proves as much."""
+    there = live.get(step.key)
+    generation = there.generation if isinstance(step, Patch) and there is not None else 0
+    patch = step.patch if isinstance(step, Patch) else {}
+    version = step.resource_version if isinstance(step, Patch) and not generation else ""
+    action = StepAction(type(step).__name__)
+    content = [action.value, str(step.rollout), *step.key.identity, step.uid, str(generation), version, patch]
+    return DeliveredStep(
+        id=digest_of(content)[:32],
+        action=action,
+        rollout=str(step.rollout),
+        object=step.key,
+        reason=step.reason,
+        uid=step.uid,
+        generation=generation,
+        resource_version=version,
+        patch=patch,
+    )
+
+
+def performable_step(
+    cluster: str, order: DeliveredStep, live: Mapping[ObjectKey, LiveObject | None]
+) -> RolloutWrite | str:
+    """What an agent performs for a step of a delivery over what it observes now, or why it cannot, in a sentence: its
+    hub decides again over the next report."""
+    namespace, _, name = order.rollout.rpartition("/")
+    rollout = NamespacedName(namespace, name)
+    if order.action is StepAction.DELETE_POD:
+        return DeletePod(cluster=cluster, rollout=rollout, reason=order.reason, key=order.object, uid=order.uid)
+    there = live.get(order.object)
+    if there is None or there.uid != order.uid:
+        return f"{order.object} was deleted or replaced since the hub saw it"
+    seen, now = order.resource_version, there.resource_version
+    if order.generation:
+        seen, now = str(order.generation), str(there.generation)
+    if seen != now:
+        return f"{order.object} was changed since the hub saw it"
+    return Patch(
+        cluster=cluster,
+        rollout=rollout,
+        reason=order.reason,
+        key=order.object,
+        uid=order.uid,
+        resource_version=there.resource_version,
+        patch=order.patch,
+    )
