@@ -213,7 +213,8 @@ class Driver:
         """`failures` are what could not be settled."""
         failed = Failures((*decision.failures, *failures, *report.failures))
         result = result_of(decision, outcomes, report, failed, changed=changed, again_at=self._repeats.next_at)
-        result = result.waiting_for(self.pull.waiting if self.pull is not None else ())
+        waiting = self.pull.waiting if self.pull is not None else ()
+        result = replace(result.waiting_for(waiting), steps=self.workloads.outcomes)
         self._report(failed.found)
         return result
 

@@ -14,7 +14,7 @@ from gitfleet.model.calls import Answers
 from gitfleet.model.decisions import Decision
 from gitfleet.model.desired import Desired
 from gitfleet.model.observations import ClusterObservation
-from gitfleet.model.operations import OutcomeCode
+from gitfleet.model.operations import OutcomeCode, RolloutOutcome
 from gitfleet.model.state import FleetState
 from gitfleet.ports.rollout_calls import RolloutCalls
 
@@ -27,6 +27,8 @@ class WorkloadRollouts:
 
     handlers: workload.Handlers = field(default_factory=lambda: workload.BUILT_IN)
     calls: RolloutCalls | None = None
+    outcomes: tuple[RolloutOutcome, ...] = ()
+    """What came of the steps of the last pass that carried out any."""
     _started: set[str] = field(default_factory=set)
 
     def keys(
@@ -67,9 +69,11 @@ class WorkloadRollouts:
     def carry_out(self, fanout: Fanout, decision: Decision, make_sure: Callable[[], None]) -> None:
         """Carry out the steps, and start the calls; `make_sure` raises LostRace where they are not this process's any
         more. What a step comes to is seen in the next pass; what failed is said here."""
+        self.outcomes = ()
         if decision.steps:
             make_sure()
-            for outcome in fanout.perform_steps(decision.after.clusters, decision.steps):
+            self.outcomes = fanout.perform_steps(decision.after.clusters, decision.steps)
+            for outcome in self.outcomes:
                 if not outcome.ok and outcome.code is not OutcomeCode.CONFLICT:
                     step = outcome.operation
                     log.warning("rollout %s on %s: %s: %s", step.rollout, step.cluster, step.reason, outcome.message)
