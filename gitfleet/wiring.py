@@ -7,11 +7,9 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
-from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
-from gitfleet import __version__, rollout, schedule
+from gitfleet import __version__, rollout
 from gitfleet.adapters import forge as forges
 from gitfleet.adapters.blob_cache import SqliteBlobCache
 from gitfleet.adapters.clock import SystemClock
@@ -39,7 +37,6 @@ from gitfleet.loop.forge import ForgePublisher, ForgeThread
 from gitfleet.loop.helm import Charts
 from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.named_effects import name_effects
-from gitfleet.loop.plugin_guard import guarded
 from gitfleet.loop.pull_clusters import PullClusters
 from gitfleet.loop.rendered_branch import RenderedBranch
 from gitfleet.loop.request_branches import RequestBranches
@@ -70,6 +67,7 @@ from gitfleet.simulation.scenario import read_scenario
 from gitfleet.simulation.scenario_run import Reconciler, ScenarioRun
 from gitfleet.simulation.stand_in_values import StandInValues
 from gitfleet.views import last_run_failures
+from gitfleet.wiring_plugins import loaded_from, property_providers, scheduler_plugins, workload_handlers
 
 log = logging.getLogger(__name__)
 _FORGE_SECONDS = {False: 10.0, True: 1.0}
@@ -105,8 +103,7 @@ def open_workspace(
     repo = WithWorkTree(remote, work_tree) if work_tree is not None else remote
     cache = SteppedCache(SqliteBlobCache(settings.cache_dir / "parsed.sqlite3"))
     kept = settings.simulated_dir or settings.cache_dir / "simulated"
-    simulated = SimulatedFleet.load(kept, clock)
-    simulation = simulated_clusters(simulated, clock, keep_in=kept if clusters == "live" else None)
+    simulated, simulation = _kept_simulation(kept, clock, clusters)
     wake, providers, executor = Wake(), _ListedProviders(), Workers(FleetConfig().concurrency)
     directory = _directory(settings, _real_clusters(settings, providers, wake), simulation, remote, clusters)
     # What snapshots hold may lie in the state alone: it is read from where the state is.
@@ -127,6 +124,7 @@ def open_workspace(
         approvals=_approval_history(settings, remote),
         configure=partial(_configure, providers, executor),
         pull=directory.pull,
+        workloads=WorkloadRollouts(handlers=workload_handlers()),
     )
     try:
         _add_other_branches(driver, remote)
@@ -228,31 +226,6 @@ def _bytes_of(path: Path) -> bytes:
         raise BadInput(f"{path} cannot be read: {error.strerror}") from error
 
 
-def scheduler_plugins() -> Mapping[str, schedule.PluginFactory]:
-    """The scheduler plug-ins that are installed, by entry-point name; one that cannot be loaded is left out and
-    logged. Those of third parties have a time limit."""
-    found: dict[str, schedule.PluginFactory] = loaded_from("gitfleet.scheduler_plugins")
-    ours = schedule.BUILT_IN
-    return {name: make if make is ours.get(name) else guarded(make) for name, make in found.items()}
-
-
-def property_providers() -> Mapping[str, PropertyProviderFactory]:
-    """The property providers that are installed, by entry-point name; one that cannot be loaded is left out and
-    logged. The built-in one is there even where gitfleet runs without having been installed."""
-    return {"core": CoreProvider, **loaded_from("gitfleet.property_providers")}
-
-
-def loaded_from(group: str) -> dict[str, Any]:
-    """What packages register in a group of entry points; one that cannot be loaded is left out and logged."""
-    found: dict[str, Any] = {}
-    for entry in entry_points(group=group):
-        try:
-            found[entry.name] = entry.load()
-        except Exception as error:  # noqa: BLE001 - somebody else's package: a config that names it gets a fault
-            log.warning("%s of %s cannot be loaded: %s", entry.name, entry.value, error)
-    return found
-
-
 def what_if_from(options: WhatIfOptions) -> WhatIf:
     """A what-if from the options of a command; BadInput for a file that cannot be read."""
     contents: list[tuple[str, bytes]] = []
@@ -316,7 +289,7 @@ def run_scenario(
             version=__version__,
             watch_branch=branch,
             listen=on_event,
-            workloads=WorkloadRollouts(calls=answers),
+            workloads=WorkloadRollouts(handlers=workload_handlers(), calls=answers),
         )
 
     run = ScenarioRun(
@@ -362,6 +335,12 @@ def simulated_clusters(fleet: SimulatedFleet, clock: Clock, *, keep_in: Path | N
         clock=clock,
     )
     return SimulatedDirectory(fleet, clients, keep_in=keep_in)
+
+
+def _kept_simulation(kept: Path, clock: Clock, clusters: str) -> tuple[SimulatedFleet, ClusterDirectory]:
+    """The simulated fleet of a folder, which is kept there while clusters are live."""
+    fleet = SimulatedFleet.load(kept, clock)
+    return fleet, simulated_clusters(fleet, clock, keep_in=kept if clusters == "live" else None)
 
 
 def _real_clusters(settings: Settings, providers: _ListedProviders, wake: Wake) -> KubeDirectory:

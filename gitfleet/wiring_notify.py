@@ -18,7 +18,7 @@ from gitfleet.loop.workspace import Workspace
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.ports.notifiers import Notifier, NotifierAccess, NotifierFactory
 from gitfleet.settings import Settings
-from gitfleet.wiring import loaded_from
+from gitfleet.wiring_plugins import loaded_from
 
 _OF_POD: Final = Notification(name="events of this pod", type="kubernetes.events")
 """No destination of a configuration can have this name."""

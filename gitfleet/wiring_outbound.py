@@ -22,7 +22,7 @@ from gitfleet.loop.workspace import Workspace
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.ports.metric_providers import MetricProvider, MetricProviderAccess, MetricProviderFactory
 from gitfleet.settings import OutboundSettings
-from gitfleet.wiring import loaded_from
+from gitfleet.wiring_plugins import loaded_from
 
 log = logging.getLogger(__name__)
 _LAST_SECONDS: Final = 2.0

@@ -87,7 +87,7 @@ class Driver:
     pull: PullClusters | None = None
     workloads: WorkloadRollouts = field(default_factory=WorkloadRollouts)
     memo: reconcile.Memo = reconcile.Memo()
-    asked_clusters: AskedClusters = field(default_factory=AskedClusters)
+    asked_clusters: AskedClusters = field(init=False)
     _config: tuple[str, FleetConfig] | None = None
     _unchanged: tuple[UnchangedReconcile, ReconcileResult] | None = None
     _kept: KeptObservations = field(init=False)
@@ -100,6 +100,7 @@ class Driver:
     _heads: Heads | None = None
 
     def __post_init__(self) -> None:
+        self.asked_clusters = AskedClusters(handlers=self.workloads.handlers)
         self._kept = KeptObservations(clock=self.clock, watching=self.watching)
         self._report = ReportedFailures(self.save_report).report
 

@@ -7,7 +7,7 @@ one, and has its public address here.
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.workload_records import RolloutMode
-from gitfleet.model.held_fields import ABSENT, Fields
+from gitfleet.model.held_fields import ABSENT, Fields, value_at
 from gitfleet.model.observations import LiveObject
 from gitfleet.workload import (
     Counts,
@@ -34,4 +34,5 @@ __all__ = [
     "Step",
     "WorkloadHandler",
     "Workloads",
+    "value_at",
 ]

@@ -60,5 +60,5 @@ def test_what_would_be_wrong_is_found(line: str) -> None:
 
 
 def test_the_examples_depend_on_this_distribution() -> None:
-    for name in ("scheduler-plugin", "property-provider", "metric-provider"):
+    for name in ("scheduler-plugin", "property-provider", "metric-provider", "workload-handler"):
         assert declared(f"examples/{name}/pyproject.toml")["dependencies"] == [DISTRIBUTION]

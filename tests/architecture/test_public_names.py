@@ -25,6 +25,7 @@ def test_the_page_lists_what_the_public_modules_export() -> None:
         "gitfleet.ports.forges",
         "gitfleet.ports.metric_providers",
         "gitfleet.ports.notifiers",
+        "gitfleet.ports.workloads",
     }
 
 

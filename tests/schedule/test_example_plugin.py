@@ -1,10 +1,8 @@
-"""The example package, laid out as an installer does it (nothing is fetched or built) and found by its entry point."""
+"""The example package, found by its entry point."""
 
 from __future__ import annotations
 
-import shutil
-import tomllib
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -12,29 +10,16 @@ import pytest
 from gitfleet.api.fleet import ListedPlugin
 from gitfleet.api.placements import PlacementPolicy
 from gitfleet.schedule import explain, index_fleet, profile_from, schedule, schedule_key
+from tests.installed import install_example
 from tests.schedule.fleets import NOW, cluster, request, states
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "scheduler-plugin"
 COST = "example.com/hourly-cost"
 FLEET = index_fleet([cluster("cheap", {COST: "1.20"}), cluster("dear", {COST: "3.10"}), cluster("unknown")], NOW)
 
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EntryPoint:
-    """The example's own entry point, out of a folder that holds what a wheel of it would."""
-    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    group = "gitfleet.scheduler_plugins"
-    shutil.copytree(EXAMPLE / "src", tmp_path, dirs_exist_ok=True)
-    info = tmp_path / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n", encoding="utf-8"
-    )
-    lines = [f"{name} = {value}" for name, value in project["entry-points"][group].items()]
-    (info / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines]) + "\n", encoding="utf-8")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    (found,) = entry_points(group=group, name="CostCeiling")
-    return found
+    return install_example("scheduler-plugin", "gitfleet.scheduler_plugins", tmp_path, monkeypatch)
 
 
 def test_the_example_refuses_what_costs_too_much(installed: EntryPoint) -> None:

@@ -9,22 +9,28 @@ stay as they are while it is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.model.held_fields import ABSENT, Fields, FieldValue, value_at
+from gitfleet.model.observations import LiveObject
 from gitfleet.workload.handlers.reading import (
     PAUSED,
     REPLICAS,
     asked,
     given_back,
+    is_ending,
     is_paused,
+    is_ready,
     is_seen,
     kept_fields,
+    label,
     number,
     of_manifest,
     pods_there,
     ready_there,
+    text,
 )
 from gitfleet.workload.handlers.replicas import until_seen
 from gitfleet.workload.handlers.values import Counts, Goal, Step, Workloads
@@ -63,17 +69,16 @@ def in_place_fields(seen: Workloads, goal: Goal, step: Step) -> Fields:
 
 def in_place_counts(seen: Workloads, goal: Goal) -> Counts:
     """How many pods are upgraded and ready. A status does not say how many of the ready pods have the newer content:
-    those are that are ready and never available; where the older content has a `minReadySeconds` of its own, a pod of
-    it that has just become ready again is taken for one of them until it is available."""
+    the pods do; without them, as few as it can be."""
     live = seen.target
     if live is None:
         return Counts(observed=False)
     there, ready = pods_there(live), ready_there(live)
     updated = min(there, number(live.body, "/status/updatedReplicas"))
-    least, most = max(0, ready - (there - updated)), min(updated, ready)
-    upgraded_ready = least
-    if number(live.body, MIN_READY) >= NEVER_AVAILABLE:
-        upgraded_ready = min(most, max(least, ready - number(live.body, "/status/availableReplicas")))
+    upgraded_ready = _newest_ready(seen.pods, updated)
+    if upgraded_ready is None:
+        upgraded_ready = max(0, ready - (there - updated))
+    upgraded_ready = min(updated, ready, upgraded_ready)
     found = Counts(
         upgraded=updated,
         upgraded_ready=upgraded_ready,
@@ -82,6 +87,21 @@ def in_place_counts(seen: Workloads, goal: Goal) -> Counts:
         observed=is_seen(live) and (is_paused(live) or there == asked(live) + number(live.body, SURGE)),
     )
     return until_seen(found, seen, goal)
+
+
+def _newest_ready(pods: Sequence[LiveObject], updated: int) -> int | None:
+    """How many pods of the newest ReplicaSet are ready; None where the pods do not tell which that is. It is the one
+    that has as many as the status says, and of such ones the one whose first pod came last: pods of content that was
+    given up half way are never available either."""
+    groups: dict[str, list[LiveObject]] = {}
+    for pod in pods:
+        if not is_ending(pod):
+            groups.setdefault(label(pod, "pod-template-hash"), []).append(pod)
+    fitting = [group for name, group in groups.items() if name and len(group) == updated]
+    if not fitting:
+        return None
+    newest = max(fitting, key=lambda group: min(text(pod.body, "/metadata/creationTimestamp") for pod in group))
+    return sum(map(is_ready, newest))
 
 
 def _allowed(seen: Workloads, goal: Goal, step: Step) -> tuple[int, int]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from gitfleet.api.objects import JsonObject
 from gitfleet.api.workload_records import RolloutMode
-from gitfleet.model.held_fields import FieldValue, value_at
+from gitfleet.model.held_fields import ABSENT, FieldValue, value_at
 from gitfleet.workload.handlers.base import WorkloadHandler
 from gitfleet.workload.handlers.deployment_in_place import in_place_counts, in_place_fields
 from gitfleet.workload.handlers.reading import PAUSED, asked, name_of, number, target_key
@@ -12,7 +13,16 @@ from gitfleet.workload.handlers.values import Counts, Goal, Scaling, Step, Workl
 
 
 class DeploymentHandler(WorkloadHandler):
-    """`spec.paused` is moved besides: a target that is paused makes no pods."""
+    """`spec.paused` is moved besides. One that was made while it was paused has no pods, whatever it asks for."""
+
+    needs_pods = True
+
+    def size(self, workload: JsonObject) -> int:
+        """What it asks for, unless it has been paused since it was made."""
+        is_live = value_at(workload, "/metadata/uid") is not ABSENT
+        if is_live and value_at(workload, PAUSED) is True and not number(workload, "/status/replicas"):
+            return 0
+        return super().size(workload)
 
     def refusal(self, seen: Workloads, goal: Goal) -> str:
         """Its controller chooses the pods."""

@@ -25,12 +25,15 @@ class Pod:
     ready: bool = False
     can: bool = True
     node: str = ""
+    created: int = 0
 
     def live(self, labels: dict[str, str]) -> LiveObject:
+        created = f"2026-01-01T{self.created:05}"
+        metadata = {"namespace": "web", "name": self.name, "uid": self.name, "labels": labels}
         body = {
             "apiVersion": "v1",
             "kind": "Pod",
-            "metadata": {"namespace": "web", "name": self.name, "uid": self.name, "labels": labels},
+            "metadata": {**metadata, "creationTimestamp": created},
             "spec": {"nodeName": self.node},
             "status": {"conditions": [{"type": "Ready", "status": str(self.ready)}]},
         }
@@ -105,7 +108,7 @@ class Model:
 
     def new_pod(self, revision: str, node: str = "") -> Pod:
         self.made += 1
-        return Pod(f"{self.name}-{self.made}", revision, node=node)
+        return Pod(f"{self.name}-{self.made}", revision, node=node, created=self.made)
 
 
 def number(value: Any, total: int, *, up: bool) -> int:
@@ -157,6 +160,9 @@ class Deployment(Model):
     @property
     def pods(self) -> list[Pod]:
         return [pod for each in self.sets for pod in each.pods]
+
+    def live_pods(self) -> tuple[LiveObject, ...]:
+        return tuple(pod.live({"pod-template-hash": pod.revision}) for pod in self.pods)
 
     @property
     def replicas(self) -> int:

@@ -15,7 +15,7 @@ from gitfleet.api.workload_records import RolloutMode
 from gitfleet.model.held_fields import ABSENT
 from gitfleet.workload.handlers import Counts, Goal, Step, Workloads
 from gitfleet.workload.handlers.deployments import DeploymentHandler
-from tests.workload.handlers.models import Deployment
+from tests.workload.handlers.models import Deployment, Pod
 from tests.workload.handlers.playing import Play, goals, hold_new_template
 from tests.workload.handlers.test_pairs import splits
 
@@ -201,12 +201,7 @@ def test_pods_stay_as_they_are_once_kept(
             {"minReadySeconds": NEVER, "strategy": {"rollingUpdate": {"maxSurge": 3}}},
             Counts(upgraded=3, upgraded_ready=2, old=10, old_ready=10),
         ),
-        (  # one older pod is not ready, and never holds up the count of the newer ones
-            {"replicas": 13, "updatedReplicas": 3, "readyReplicas": 12, "availableReplicas": 9},
-            {"minReadySeconds": NEVER, "strategy": {"rollingUpdate": {"maxSurge": 3}}},
-            Counts(upgraded=3, upgraded_ready=3, old=10, old_ready=9),
-        ),
-        (  # without the seconds: as few as it can be
+        (  # as few as it can be
             {"replicas": 10, "updatedReplicas": 5, "readyReplicas": 7, "availableReplicas": 7},
             {},
             Counts(upgraded=5, upgraded_ready=2, old=5, old_ready=5),
@@ -228,3 +223,62 @@ def test_counts(status: dict[str, int], spec: dict[str, Any], expected: Counts) 
     model.spec.update(spec)
     model.status = {"observedGeneration": 1, **status}
     assert HANDLER.counts(Workloads(target=model.live), goal_of(10, before=1, upgraded=3)) == expected
+
+
+@pytest.mark.parametrize(
+    ("pods", "expected"),
+    [
+        ({"a": [True] * 9 + [False], "c": [True] * 3}, 3),  # an older pod never holds up the count of the newer ones
+        ({"a": [True] * 10, "c": [True, False, True]}, 2),
+        ({"a": [True] * 6, "b": [True] * 4, "c": [False] * 3}, 0),  # nor do pods of content that was given up add to it
+        ({"a": [True] * 7, "b": [True] * 3, "c": [False] * 3}, 0),  # it is c that came last
+        ({"a": [True] * 10, "c": [True]}, 2),  # the pods are older than the status: as few as it can be
+        ({}, 2),
+    ],
+)
+def test_which_of_the_ready_pods_are_new(pods: dict[str, list[bool]], expected: int) -> None:
+    model = Deployment.running("web", 10)
+    model.spec["minReadySeconds"] = NEVER
+    model.status = {"observedGeneration": 1, "replicas": 13, "updatedReplicas": 3, "readyReplicas": 12}
+    names = [(revision, ready) for revision, all_of in pods.items() for ready in all_of]
+    seen = Workloads(
+        target=model.live,
+        pods=tuple(
+            Pod(f"web-{n}", revision, ready=ready, created=n).live({"pod-template-hash": revision})
+            for n, (revision, ready) in enumerate(names)
+        ),
+    )
+    assert HANDLER.counts(seen, goal_of(10, upgraded=3)).upgraded_ready == expected
+
+
+def test_another_template_in_the_middle_rolls_from_the_pods_as_they_are() -> None:
+    play, goal = play_of(10), goal_of(10)
+    hold_new_template(play, goal)
+    first, second = goals(goal, [4, 6])
+    play.step(first, Step.FIRST, partial(play.is_up, first))
+    play.step(first, Step.SECOND, partial(play.is_done, first))
+    play.settle(first, Step.KEEP)
+    fields = HANDLER.scale(play.seen, goal, Step.HOLD).fields[play.target.live.key]
+    play.target.give({**fields, "/spec/template": {"spec": {"image": "newest"}}})
+    play.watch = watch_ready
+    for one in first, second:
+        play.step(one, Step.FIRST, partial(play.is_up, one))
+        play.step(one, Step.SECOND, partial(play.is_done, one))
+        assert sum(pod.revision == "newest" for pod in play.target.pods) == one.upgraded
+    play.settle(second, Step.RELEASE)
+    assert [pod.revision for pod in play.target.pods] == ["newest"] * 10
+
+
+def watch_ready(play: Play) -> None:
+    assert play.ready >= 10
+
+
+@pytest.mark.parametrize(
+    ("metadata", "status", "expected"),
+    [({"uid": "u"}, {}, 0), ({"uid": "u"}, {"replicas": 2}, 5), ({}, {}, 5)],
+)
+def test_one_that_was_made_while_it_was_paused_has_no_pods(
+    metadata: dict[str, str], status: dict[str, int], expected: int
+) -> None:
+    body = {"metadata": metadata, "spec": {"replicas": 5, "paused": True}, "status": status}
+    assert HANDLER.size(body) == expected
