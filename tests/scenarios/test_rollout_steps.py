@@ -30,7 +30,7 @@ def test_a_step_that_comes_too_late_is_decided_again() -> None:
     world = a_world(old, rollout(old, numBatches=2))
     world.commit(stateful_set("web", "db", "db:2", replicas=4))
     key = next(one.key for one in world.fleet.cluster("c1").objects() if one.key.kind == "StatefulSet")
-    codes = []
+    codes: list[str] = []
 
     def meddle(step: str) -> None:
         # Somebody changes the object after it was observed, and before a step is carried out.
