@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
-from gitfleet.api.scenarios import ClusterRule, ObjectPattern
+from gitfleet.api.scenarios import ClusterRule, MetricRule, ObjectPattern
 from gitfleet.loop.driver import Driver
 from gitfleet.model.state import FleetState
 from gitfleet.simulation.cluster import SimulatedCrash
@@ -48,7 +48,7 @@ class History:
             names=("c0", "c1"), object=ObjectPattern(kind="Deployment"),
             available=timedelta(seconds=self.dice.choice(DELAYS)),
         )  # fmt: skip
-        self.world = World((BAD, self.slow), start_with=self._observed)
+        self.world = World((BAD, self.slow), metrics=self._measures(), start_with=self._observed)
         # The invariants read what was pushed as somebody does who knows nothing else.
         self.state_trees = self.world.state_trees()
         self.invariants = self.laws(self.world.fleet, self._read_branch, self.world.clock)
@@ -59,6 +59,10 @@ class History:
         self._killed_at: int | None = None
         self._other_at: int | None = None
         self._silent_at: tuple[str, str] | None = None
+
+    def _measures(self) -> tuple[MetricRule, ...]:
+        """What metric providers answer."""
+        return ()
 
     def _read_branch(self) -> tuple[str | None, FleetState]:
         head = self.world.repo.fetch().get(STATE)

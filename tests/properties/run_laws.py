@@ -3,19 +3,22 @@ and by what people answered; for the walk of a small fleet and for random histor
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from gitfleet.analysis import AnalysisVerdict, standings_of, verdict_of
 from gitfleet.api.bindings import Binding
 from gitfleet.api.conditions import Conditions, Status, find_condition
-from gitfleet.api.runs import ClusterUpdate, RunRecord, StageStatus
+from gitfleet.api.runs import ClusterUpdate, RunRecord, StageStatus, TaskStatus
 from gitfleet.api.staged import Stage
 from gitfleet.rollout.staged import ClusterPhase, RunPhase, StagePhase, cluster_phase, phases, run_phase, stage_phase
 
 _DONE: Final = (StagePhase.SUCCEEDED, StagePhase.SKIPPED)
 _OPEN: Final = (ClusterPhase.PENDING, ClusterPhase.UPDATING)
+_LETS_GO_ON: Final = ("ApprovalRequestApproved", "WaitTimeElapsed", "AnalysisSucceeded")
 _BACK: Final = (ClusterPhase.ROLLING_BACK, ClusterPhase.ROLLED_BACK)
 
 
@@ -140,9 +143,11 @@ def _tasks(known: StageStatus | None, run: RunRecord, stage: StageStatus, spec: 
     old = (*known.before_tasks, *known.after_tasks) if known is not None else ()
     new = (*stage.before_tasks, *stage.after_tasks)
     for one, other in zip(old, new, strict=False):
-        for type_ in ("ApprovalRequestApproved", "WaitTimeElapsed"):
+        yield from _measurements(one, other, f"stage {stage.name} of {run.key.name}")
+        for type_ in _LETS_GO_ON:
             if holds(one.conditions, type_) and not holds(other.conditions, type_):
                 yield f"{type_} of stage {stage.name} of {run.key.name} is taken back"
+    yield from _verdicts(stage, spec, run.key.name)
     if stage_phase(stage) is StagePhase.SUCCEEDED and not all(map(_is_over, new)):
         yield f"stage {stage.name} of {run.key.name} is over before its tasks"
     wait = next((task.wait_seconds for task in spec.after_tasks if task.wait_seconds is not None), None)
@@ -158,7 +163,33 @@ def _tasks(known: StageStatus | None, run: RunRecord, stage: StageStatus, spec: 
 
 
 def _is_over(task: Any) -> bool:
-    return holds(task.conditions, "ApprovalRequestApproved") or holds(task.conditions, "WaitTimeElapsed")
+    return any(holds(task.conditions, type_) for type_ in _LETS_GO_ON)
+
+
+def _measurements(was: TaskStatus, task: TaskStatus, where: str) -> Iterator[str]:
+    """What was measured stays as it was until it is forgotten, and is asked once."""
+    known = {one.id: one for one in was.measurements}
+    for one in task.measurements:
+        old = known.get(one.id, one)
+        if old.verdict is not None and old != one:
+            yield f"measurement {one.id} of {where} is judged again"
+        if (old.query, old.baseline, old.at) != (one.query, one.baseline, one.at):
+            yield f"measurement {one.id} of {where} is about something else now"
+    open_ = Counter((one.metric, one.cluster) for one in task.measurements if one.verdict is None)
+    yield from (f"{metric} of {where} is asked {n} times at once" for (metric, _), n in open_.items() if n > 1)
+
+
+def _verdicts(stage: StageStatus, spec: Stage, name: str) -> Iterator[str]:
+    """What an Analysis came to follows from what is recorded of it."""
+    for task, status in zip(spec.after_tasks, stage.after_tasks, strict=True):
+        clusters = {one.cluster for one in status.measurements}
+        of = [[one for one in status.measurements if one.cluster == cluster] for cluster in sorted(clusters)]
+        verdicts = {verdict_of(standings_of(task.metrics, one)) for one in of}
+        if holds(status.conditions, "AnalysisSucceeded") and not verdicts <= {AnalysisVerdict.PASSED}:
+            yield f"the analysis of stage {stage.name} of {name} succeeds, and says {verdicts}"
+        found = find_condition(status.conditions, "AnalysisSucceeded")
+        if found is not None and found.status is Status.FALSE and AnalysisVerdict.FAILED not in verdicts:
+            yield f"the analysis of stage {stage.name} of {name} fails, and says {verdicts}"
 
 
 def _starts(was: RunRecord | None, run: RunRecord, facts: Facts) -> Iterator[str]:

@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from random import Random
 from typing import Any, Final
 
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.scenarios import MetricRule
 from gitfleet.rollout.staged import run_phase
 from tests import builders
 from tests.properties.histories import ZONES, History
@@ -24,6 +26,15 @@ class StagedHistory(History):
     writes = StagedWritten
     written: StagedWritten
     invariants: StagedInvariants
+
+    def _measures(self) -> tuple[MetricRule, ...]:
+        """Too many errors, no data and errors of the provider for a while each, and at last that all is well."""
+        dice, found = Random(f"metrics {self.seed}"), list[MetricRule]()
+        for minute in range(0, 600, 3):
+            start, end = timedelta(minutes=minute), timedelta(minutes=minute + 3)
+            answer = dice.choice(({"value": 0.01}, {"value": 0.01}, {"value": 0.12}, {"no_data": True}, {"fail": True}))
+            found.append(MetricRule(query="*", start=start, end=end, **answer))
+        return (*found, MetricRule(query="*", value=0.01))
 
     def _begin(self) -> None:
         self.external = {name: self.dice.random() < 0.8 for name in self.namespaces}
@@ -53,10 +64,22 @@ class StagedHistory(History):
                 if dice.random() < 0.3:
                     fields[key] = dice.choice(choices)
             selected = {"matchExpressions": [{"key": "zone", "operator": "In", "values": list(chosen)}]}
-            every.append({**builders.stage(f"s{at}", **fields), "labelSelector": selected})
+            stage = {**builders.stage(f"s{at}", **fields), "labelSelector": selected}
+            every.append(self._measured(stage, is_last=at + 1 == len(zones)))
         body = builders.staged_strategy("all", *every)
         body["spec"]["membership"] = dice.choice(("Abort", "Freeze"))
         return builders.to_yaml(body)
+
+    def _measured(self, stage: dict[str, Any], *, is_last: bool) -> dict[str, Any]:
+        """The stage, with an Analysis after some."""
+        dice = self.dice
+        if dice.random() < 0.6:
+            return stage
+        fields: dict[str, Any] = {"count": dice.choice((1, 2)), "failureLimit": dice.choice((0, 1))}
+        if dice.random() < 0.5:
+            fields["onFailure"] = dice.choice(("Wait", "Stop", "Rollback"))
+        fields["scope"] = dice.choice(("Stage", "Cluster") if is_last else ("Stage", "Cluster", "Canary"))
+        return {**stage, "afterStageTasks": [*stage.get("afterStageTasks", []), builders.analysis(**fields)]}
 
     def _moves(self) -> list[Callable[[], None]]:
         return [

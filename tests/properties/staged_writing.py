@@ -57,7 +57,8 @@ class StagedWritten(Written):
 
     def files(self, namespaces: tuple[str, ...]) -> dict[str, str]:
         """All files by path."""
-        more = {f"runs/{name}.yaml": _run_text(name, *run) for name, run in self.runs.items()}
+        more = {"rollouts/error-rate.yaml": builders.to_yaml(builders.metric_template())}
+        more |= {f"runs/{name}.yaml": _run_text(name, *run) for name, run in self.runs.items()}
         more |= {f"approvals/{name}.yaml": _answer_text(name, answer) for name, answer in self.answers.items()}
         more |= {
             f"evictions/{name}.yaml": builders.to_yaml(builders.eviction(name, *what))

@@ -25,6 +25,7 @@ from gitfleet.loop.workload_rollouts import WorkloadRollouts
 from gitfleet.model.events import Event
 from gitfleet.model.state import FleetState
 from gitfleet.ports.decryption import Decryptor
+from gitfleet.ports.rollout_calls import RolloutCalls
 from gitfleet.settings import Limits
 from gitfleet.simulation.answers import SimulatedAnswers
 from gitfleet.simulation.clock import ManualClock
@@ -64,7 +65,7 @@ class World:
     events: list[Event] = field(default_factory=list)
     fleet: SimulatedFleet = field(init=False)
     driver: Driver = field(init=False)
-    calls: SimulatedAnswers = field(init=False)
+    began: datetime = field(init=False)
     crashes: int = 0
     watch: Callable[[ClusterEvent], None] = lambda happening: None
     mourn: Callable[[], None] = lambda: None
@@ -77,7 +78,7 @@ class World:
     def __post_init__(self) -> None:
         self.fleet = SimulatedFleet(self.clock, rules=self.rules, listener=self._happened)
         self.watching = MemoryWatching(self.fleet) if self.watches else None
-        self.calls = SimulatedAnswers(clock=self.clock, began=self.clock.now())
+        self.began = self.clock.now()
         self.driver = self.start()
 
     def _happened(self, happening: ClusterEvent) -> None:
@@ -100,9 +101,7 @@ class World:
 
     def start(self, checkpoint: Checkpoint = nothing) -> Driver:
         """A process that knows nothing but the remote."""
-        self.calls = SimulatedAnswers(
-            clock=self.clock, began=self.calls.began, metrics=self.metrics, webhooks=self.webhooks
-        )
+        calls = SimulatedAnswers(clock=self.clock, began=self.began, metrics=self.metrics, webhooks=self.webhooks)
         trees = DesiredTrees(self.repo, _CACHE, self.limits, decryptor=self.decryptor)
         driver = Driver(
             reader=self.repo,
@@ -114,10 +113,16 @@ class World:
             watching=self.watching,
             listen=self.events.append,
             checkpoint=checkpoint,
-            workloads=WorkloadRollouts(calls=self.calls),
+            workloads=WorkloadRollouts(calls=calls),
         )
         self.start_with(driver)
         return driver
+
+    @property
+    def calls(self) -> RolloutCalls:
+        """What makes the calls of the living process."""
+        assert self.driver.workloads.calls is not None
+        return self.driver.workloads.calls
 
     def restart(self) -> None:
         """The process dies, and another one begins."""
