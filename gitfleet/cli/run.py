@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from gitfleet.loop.workspace import Workspace
 
 log = logging.getLogger(__name__)
+_CALLS_SECONDS: Final = 60.0
+"""So long --once waits for the answers to the calls of rollouts."""
 
 
 @click.command(
@@ -94,11 +96,13 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, wat
     result: ReconcileResult | None = None
     with (
         _opened(settings) as (workspace, ending),
-        calling_out(workspace, settings.outbound),
+        calling_out(workspace, settings.outbound) as calls,
         progress_for(output, live=True, without=(EventType.FAULT,)) as progress,
     ):
         runner = workspace.runner(progress.on_event)
         result = runner.once() if once else runner.until_settled(timeout)
+        if once and calls.wait(_CALLS_SECONDS, lambda: workspace.wake.stopped) and not workspace.wake.stopped:
+            result = runner.once()  # what rollouts asked for was answered: without this pass nobody would ever know
     if result is not None:
         show_result(result)
     if ending.number:

@@ -28,6 +28,8 @@ again by the next decision."""
 GRACE: Final = 5.0
 """Seconds beside a call's own, after which a thread that did not return is not waited for."""
 _NO_THREAD_PAUSE: Final = 1.0
+_STOP_PAUSE: Final = 0.2
+"""A signal wakes nobody who waits for an answer."""
 
 
 @dataclass(slots=True, eq=False)
@@ -98,6 +100,15 @@ class CallQueue:
                 if one in self._under_way:
                     self._let_go(self._under_way.pop(one))
             self._wake_keeper()
+
+    def wait(self, seconds: float, stopped: Callable[[], bool]) -> bool:
+        """For a process that makes no other pass by itself: wait until nothing is under way, no longer than so many
+        seconds and until it is stopped; whether there is an answer."""
+        end = self.clock.monotonic() + seconds
+        with self._changed:
+            while self._under_way and not stopped() and (left := end - self.clock.monotonic()) > 0:
+                self._changed.wait(min(left, _STOP_PAUSE))
+            return bool(self._answers)
 
     def close(self, seconds: float) -> None:
         """Begin nothing more, and give what is under way so many seconds at most."""

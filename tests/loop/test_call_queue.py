@@ -310,6 +310,19 @@ def test_the_end_of_the_process_waits_for_calls_but_not_for_those_that_hang(worl
     assert len(world.hooks.begun) == MOST_PER_HOST and "b" not in world.hooks.begun
 
 
+def test_who_makes_one_pass_alone_waits_for_its_answers(world: World) -> None:
+    assert not world.queue.wait(SOON, lambda: False)  # nothing is under way
+    world.hooks.closed.add("slow")
+    world.queue.start([webhook("a", "quick")])
+    assert world.queue.wait(SOON, lambda: False) and list(world.queue.answers()) == ["a"]
+    world.queue.forget(["a"])
+    world.queue.start([webhook("b", "slow")])
+    before = time.monotonic()
+    assert not world.queue.wait(0.3, lambda: False)
+    assert not world.queue.wait(SOON, lambda: time.monotonic() > before + 0.5)
+    assert time.monotonic() - before < SOON / 2
+
+
 def test_a_measurement_that_begins_while_the_process_ends_is_ended(world: World) -> None:
     world.jobs.starts.clear()
     world.queue.start([query("m")])
