@@ -90,7 +90,7 @@ def _of_plan(old: RolloutPlan, new: RolloutPlan, partition_name: str) -> Iterato
     pairs: dict[str, tuple[object, object]] = {
         "rolloutStrategy": (old.rollout_strategy, new.rollout_strategy),
         "targetSize": (old.target_size, new.target_size),
-        "numBatches": (old.num_batches, new.num_batches),
+        "numBatches": (_number(old), _number(new)),
         "rolloutWebhooks": (old.webhooks, new.webhooks),
     }
     yield from (((name,), _FIXED) for name, (before, after) in pairs.items() if before != after)
@@ -98,8 +98,6 @@ def _of_plan(old: RolloutPlan, new: RolloutPlan, partition_name: str) -> Iterato
     if _partition(new) < partition:
         yield (partition_name,), f"can only be raised while the rollout runs, and it was {partition}; put that back"
     if bool(old.batches) != bool(new.batches):
-        if old.num_batches == new.num_batches:
-            yield ("rolloutBatches",), _FIXED
         return
     for number, before in enumerate(old.batches[: partition + 1]):
         if number >= len(new.batches):
@@ -109,6 +107,11 @@ def _of_plan(old: RolloutPlan, new: RolloutPlan, partition_name: str) -> Iterato
                 f"is not after batch {partition} (lastBatchToRollout), so it cannot change while the rollout runs"
             )
             yield ("rolloutBatches", number), f"{sentence}; put it back, or change the target"
+
+
+def _number(plan: RolloutPlan) -> int:
+    """`numBatches`, as it counts where it is absent; 0 beside `rolloutBatches`."""
+    return 0 if plan.batches else plan.number_of_batches
 
 
 def _partition(plan: RolloutPlan) -> int:

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api import read_state, write
 from gitfleet.api.values import NamespacedName
-from gitfleet.api.workload_records import ClusterRolloutStatus, RollingState
+from gitfleet.api.workload_records import ClusterRolloutStatus, RollingState, RolloutRecord
 from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait
+from gitfleet.desired.accepted_rollouts import rollout_of, rollout_update_breaks
 from gitfleet.model.state import FleetState
 from gitfleet.workload.records import record_of
 from tests.desired.commits import faults_of, read
@@ -259,6 +261,29 @@ def test_a_rollout_moves_with_its_file_and_goes_with_it() -> None:
     assert rollouts({PATH: trait("other", plan={"numBatches": 3})}, {PATH: THREE}) == {"RolloutTrait/web/other": 3}
 
 
+SOURCED_BY = trait(
+    sourceRef=[{**DEPLOYMENT, "name": "old", "namespace": "web"}],
+    clusters={"matchLabels": {"zone": "eu"}},
+    plan={
+        "rolloutStrategy": "DecreaseFirst",
+        "targetSize": 5,
+        "batchPartition": 1,
+        "rolloutBatches": [{"replicas": 1, "maxUnavailable": "05%"}, {"podList": ["a-0"]}, {"replicas": "100%"}],
+        "rolloutWebhooks": [
+            {
+                "type": "initilize-rollout",
+                "name": "a",
+                "url": "http://a.example",
+                "timeout": "1500ms",
+                "metadata": {},
+                "expectedStatus": [204],
+                "retries": 0,
+            }
+        ],
+    },
+)
+
+
 def record(text: str, *states: RollingState, templates: tuple[str, ...] = ()) -> FleetState:
     """The state after a rollout was accepted that is in these states on its clusters."""
     (made,) = read({**AROUND, PATH: text}).rollouts.values()
@@ -300,6 +325,16 @@ def test_of_two_rollouts_of_a_workload_the_one_that_nobody_changed_stays() -> No
     assert isinstance(first, RolloutTrait) and first.target.name == "a"
 
 
+@pytest.mark.parametrize("text", [SOURCED_BY, app(sourceRevision="1", clusters={}, revertOnDelete=True)])
+def test_a_record_that_was_stored_makes_no_edit_of_an_unchanged_file(text: str) -> None:
+    (found,) = record(text, RollingState.ROLLING_IN_BATCHES).rollouts.values()
+    stored = read_state(RolloutRecord, json.loads(json.dumps(write(found))))
+    (made,) = read({**AROUND, PATH: text}).rollouts.values()
+    assert stored == found
+    assert rollout_update_breaks(stored, made) == []
+    assert rollout_of(stored).rollout_plan == found.rollout_plan
+
+
 FIXED = "cannot change while the rollout runs; put it back, or change the target"
 
 
@@ -323,7 +358,8 @@ def fixed_batch(number: int, partition: int = 1) -> str:
         ({"numBatches": 3}, {"numBatches": 3}, []),
         ({"numBatches": 3}, {"numBatches": 4}, [f"numBatches: {FIXED}"]),
         ({"numBatches": 3}, {"rolloutBatches": [batch(1)] * 3}, [f"numBatches: {FIXED}"]),
-        ({}, {"rolloutBatches": [batch(1)]}, [f"rolloutBatches: {FIXED}"]),
+        ({}, {"rolloutBatches": [batch(1)]}, [f"numBatches: {FIXED}"]),
+        ({}, {"numBatches": 1}, []),
         ({}, {"rolloutStrategy": "DecreaseFirst"}, [f"rolloutStrategy: {FIXED}"]),
         ({"targetSize": 3}, {}, [f"targetSize: {FIXED}"]),
         ({}, {"rolloutWebhooks": [{"type": "finalize-rollout", "name": "x", "url": "http://x.example"}]},
