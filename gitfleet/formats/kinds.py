@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+REVISION: Final = "deployment.kubernetes.io/revision"
+"""The annotation of a Deployment, and of each of its ReplicaSets, that counts its contents."""
 LAST_WAVE: Final = 999
 """Where everything goes that no wave names, custom kinds above all."""
 

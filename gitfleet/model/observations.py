@@ -95,7 +95,7 @@ class ClusterObservation:
     unreadable: Mapping[ObjectKey, str] = field(default_factory=dict)
     dry_runs: DryRuns = field(default_factory=dict)
     pods: Mapping[ObjectKey, tuple[LiveObject, ...]] = field(default_factory=dict)
-    """The pods of the workloads of which they were asked for, by the workload's key."""
+    """The pods of the workloads of which they were asked for, by its key; of a Deployment its ReplicaSets."""
     namespaces: Mapping[str, str] | None = None
     properties: Mapping[str, PropertyValue] = field(default_factory=dict)
     resource_usage: ResourceUsage | None = None

@@ -30,7 +30,8 @@ class ClusterReader(Protocol):
 
     def pods(self, workloads: Sequence[LiveObject]) -> Mapping[ObjectKey, tuple[LiveObject, ...]]:
         """The pods of each workload, by its key: those that its selector takes and of which it is the controller, with
-        what a rollout needs of them. A workload of which they could not be read is left out.
+        what a rollout needs of them; of a Deployment likewise its ReplicaSets, which control its pods and count them. A
+        workload of which they could not be read is left out.
 
         Never raises for what a cluster does.
         """

@@ -227,8 +227,8 @@ def observation_of(seen: MemberSeen, keys: Collection[ObjectKey]) -> ClusterObse
 
 
 def pods_of(seen: MemberSeen, workloads: Iterable[ObjectKey]) -> dict[ObjectKey, tuple[LiveObject, ...]]:
-    """The pods of workloads as a report has them; a workload of which it has none read is left out, and so is what is
-    no pod of its namespace."""
+    """The pods of workloads as a report has them, of a Deployment its ReplicaSets; a workload of which it has none read
+    is left out, and so is what is neither in its namespace."""
     found: dict[ObjectKey, tuple[LiveObject, ...]] = {}
     reported = {one.workload: one.pods for one in seen.report.pods}
     for key in workloads:
@@ -236,7 +236,8 @@ def pods_of(seen: MemberSeen, workloads: Iterable[ObjectKey]) -> dict[ObjectKey,
             LiveObject(key_of(body), body) for body in reported.get(key, ()) if isinstance(body.get("metadata"), dict)
         ]
         if key in reported:
-            found[key] = tuple(pod for pod in pods if pod.key.identity[:3] == ("", "Pod", key.namespace) and pod.uid)
+            places = {("", "Pod", key.namespace), ("apps", "ReplicaSet", key.namespace)}
+            found[key] = tuple(pod for pod in pods if pod.key.identity[:3] in places and pod.uid)
     return found
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.api.scenarios import ClusterRule, Delay
+from gitfleet.formats.kinds import REVISION
 from gitfleet.simulation import kinds, statuses
 from gitfleet.simulation.bodies import Stored, default_delay
 from gitfleet.simulation.pods import control
@@ -68,7 +69,15 @@ def is_available(stored: Stored) -> bool:
 def _taken(stored: Stored, body: JsonObject, controlled: Controlled) -> JsonObject:
     stored.workload, stored.due, stored.held = controlled.workload, controlled.due, controlled.held
     stored.done = controlled.complete or controlled.held
-    return {**body, "status": controlled.status}
+    metadata = _with_revision(body["metadata"], controlled.revision)
+    return {**body, "metadata": metadata, "status": controlled.status}
+
+
+def _with_revision(metadata: JsonObject, revision: int | None) -> JsonObject:
+    annotations = metadata.get("annotations") or {}
+    if revision is None or annotations.get(REVISION) == str(revision):
+        return metadata
+    return {**metadata, "annotations": {**annotations, REVISION: str(revision)}}
 
 
 def _moment(key: ObjectKey, body: JsonObject, around: Surroundings) -> Moment:

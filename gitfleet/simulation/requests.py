@@ -2,7 +2,8 @@
 
 What is understood is what gitfleet sends: health and version, discovery, reading, listing page by page, server-side
 apply, merge patches, a dry run of an update and deleting. The pods of workloads are read, listed and deleted like
-objects. A query that would change the response and is not understood is refused with 400.
+objects, and ReplicaSets are read and listed. A query that would change the response and is not understood is refused
+with 400.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from gitfleet.simulation.label_selectors import is_labelled
 from gitfleet.simulation.merge_patches import patch_object
 from gitfleet.simulation.refusals import Refused, bad_request, no_such_kind, not_found
 from gitfleet.simulation.server import MemoryServer
-from gitfleet.simulation.virtual_pods import POD, delete_pod, pod_at, pods_in
+from gitfleet.simulation.virtual_pods import POD, delete_pod, virtual_at, virtual_in
 
 APPLY: Final = "application/apply-patch+yaml"
 MERGE: Final = "application/merge-patch+json"
@@ -153,10 +154,10 @@ def _read(server: MemoryServer, target: Target, now: datetime) -> JsonObject:
     live = server.get(key)
     if live is not None:
         return live.body
-    pod = pod_at(server, key, now) if key.group_kind == POD else None
-    if pod is None:
+    virtual = virtual_at(server, key, now)
+    if virtual is None:
         raise not_found(key.group, target.kind.plural, key.name)
-    return pod
+    return virtual
 
 
 def _listed(server: MemoryServer, target: Target, request: Request, now: datetime) -> JsonObject:
@@ -165,8 +166,7 @@ def _listed(server: MemoryServer, target: Target, request: Request, now: datetim
     bodies = server.collection(key)
     if key.group_kind == GroupKind("", "Node"):
         bodies = [*bodies, *_nodes(server)]
-    if key.group_kind == POD:
-        bodies = [*bodies, *pods_in(server, key.namespace, now)]
+    bodies += virtual_in(server, key.group_kind, key.namespace, now)
     if "fieldSelector" in query:
         bodies = [body for body in bodies if _is_selected(body, query["fieldSelector"])]
     if "labelSelector" in query:

@@ -1,37 +1,56 @@
-"""The pods of workloads among the objects of a simulated API server: they can be read, listed and deleted.
+"""The pods of workloads among the objects of a simulated API server: they can be read, listed and deleted; and the
+ReplicaSets of Deployments that have pods: they can be read and listed.
 
-They are no stored objects. Deleting a workload deletes its pods; nothing can write them.
+They are no stored objects. Deleting a workload deletes them; nothing can write them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Final
 
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
 from gitfleet.simulation.bodies import Stored
-from gitfleet.simulation.pods.model import KINDS, Pod, Revision, Workload
-from gitfleet.simulation.pods.views import pod_name, pod_view
+from gitfleet.simulation.pods.model import DEPLOYMENT, KINDS, Pod, Revision, Workload
+from gitfleet.simulation.pods.views import pod_name, pod_view, replica_set_view
 from gitfleet.simulation.refusals import conflict, not_found
 from gitfleet.simulation.server import MemoryServer
 
 POD: Final = GroupKind("", "Pod")
+REPLICA_SET: Final = GroupKind("apps", "ReplicaSet")
 
 
-def pods_in(server: MemoryServer, namespace: str, now: datetime) -> list[JsonObject]:
-    """The pods of all workloads of a namespace (of every one, where it is ""), by namespace and name."""
-    found = [
+def virtual_in(server: MemoryServer, group_kind: GroupKind, namespace: str, now: datetime) -> list[JsonObject]:
+    """The pods of all workloads of a namespace (of every one, where it is ""), or the ReplicaSets, by namespace and
+    name; none of another kind."""
+    if group_kind == POD:
+        found = _pods(server, namespace, now)
+    elif group_kind == REPLICA_SET:
+        found = [
+            replica_set_view(stored.live.body, revision, now)
+            for stored, workload in _workloads(server, namespace, {DEPLOYMENT})
+            for revision in workload.revisions
+        ]
+    else:
+        return []
+    return sorted(found, key=lambda body: (body["metadata"]["namespace"], body["metadata"]["name"]))
+
+
+def _pods(server: MemoryServer, namespace: str, now: datetime) -> list[JsonObject]:
+    return [
         pod_view(stored.live.body, revision, pod, now)
         for stored, workload in _workloads(server, namespace)
         for revision in workload.revisions
         for pod in revision.pods
     ]
-    return sorted(found, key=lambda body: (body["metadata"]["namespace"], body["metadata"]["name"]))
 
 
-def pod_at(server: MemoryServer, key: ObjectKey, now: datetime) -> JsonObject | None:
-    """The pod of a workload under a name; None where there is none."""
+def virtual_at(server: MemoryServer, key: ObjectKey, now: datetime) -> JsonObject | None:
+    """The pod of a workload, or the ReplicaSet, under a name; None where there is none."""
+    if key.group_kind != POD:
+        listed = virtual_in(server, key.group_kind, key.namespace, now)
+        return next((body for body in listed if body["metadata"]["name"] == key.name), None)
     found = _found(server, key)
     return None if found is None else pod_view(found[0].live.body, found[1], found[2], now)
 
@@ -53,8 +72,10 @@ def delete_pod(server: MemoryServer, key: ObjectKey, *, now: datetime, uid: str 
     server.restart(stored, now)
 
 
-def _workloads(server: MemoryServer, namespace: str) -> Iterator[tuple[Stored, Workload]]:
-    for group_kind in sorted(KINDS):
+def _workloads(
+    server: MemoryServer, namespace: str, group_kinds: Collection[GroupKind] = KINDS
+) -> Iterator[tuple[Stored, Workload]]:
+    for group_kind in sorted(group_kinds):
         for stored in server.stored(group_kind, namespace):
             if stored.workload is not None:
                 yield stored, stored.workload

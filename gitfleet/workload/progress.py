@@ -310,7 +310,8 @@ def _ready(work: _Pass, *, old: bool = True) -> bool:
         work.wait(f"{counts.upgraded_ready} of {wanted} pods are ready, {goal.unavailable} may be not")
         return False
     most = max(0, goal.size - goal.upgraded)
-    if old and not scales and counts.old > most:
+    # A batch of no pods moves nothing: what is there of a content between is left for the first one that has some.
+    if old and goal.upgraded and not scales and counts.old > most:
         work.wait(f"{counts.old} pods have the older content, {most} may have it")
         return False
     return True

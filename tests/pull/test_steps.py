@@ -108,10 +108,11 @@ def pod(name: str, namespace: str = "web", **metadata: Any) -> dict[str, Any]:
 def test_the_pods_of_a_report_are_those_of_its_namespace() -> None:
     odd: dict[str, Any] = {"kind": "Pod", "metadata": "none"}
     other = {**pod("secret"), "kind": "Secret"}
-    listed = ReportedPods(workload=KEY, pods=(pod("a"), pod("b", "elsewhere"), odd, other, pod("c", uid="")))
+    sets = {**pod("web-1"), "apiVersion": "apps/v1", "kind": "ReplicaSet"}
+    listed = ReportedPods(workload=KEY, pods=(pod("a"), pod("b", "elsewhere"), odd, other, pod("c", uid=""), sets))
     report = MemberReport(cluster="shop-1", at=datetime(2026, 1, 1, tzinfo=UTC), pods=(listed,))
     read = read_report("shop-1", report_content(report))
     assert read == report
     missing = ObjectKey("apps", "v1", "Deployment", "web", "unread")
     found = pods_of(MemberSeen(report=read), [KEY, missing])
-    assert {key: [one.body for one in pods] for key, pods in found.items()} == {KEY: [pod("a")]}
+    assert {key: [one.body for one in pods] for key, pods in found.items()} == {KEY: [pod("a"), sets]}

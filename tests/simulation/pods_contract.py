@@ -19,6 +19,7 @@ from tests import builders as make
 APPLY = {"Content-Type": "application/apply-patch+yaml", "Accept": "application/json"}
 MERGE = {"Content-Type": "application/merge-patch+json", "Accept": "application/json"}
 NEVER = 2147483646
+REVISION = "deployment.kubernetes.io/revision"
 PLURALS = {"Deployment": "deployments", "StatefulSet": "statefulsets", "DaemonSet": "daemonsets"}
 STATUS = {
     "Deployment": ("updatedReplicas", "readyReplicas", "replicas", "availableReplicas"),
@@ -100,10 +101,33 @@ class Side:
         alive = [pod for pod in found["items"] if "deletionTimestamp" not in pod["metadata"]]
         return sorted(alive, key=lambda pod: pod["metadata"]["name"])
 
+    def revisions(self, body: JsonObject) -> tuple[int, list[tuple[int, str, int, int, int]]]:
+        """The revision that a Deployment names (0: none), and those of its ReplicaSets that have pods, oldest first:
+        number, image, and how many pods it has in all, ready and available."""
+        live = self.send("GET", self.path(body))[1]
+        path = f"/apis/apps/v1/namespaces/{self.namespace}/replicasets"
+        status, found = self.send("GET", path, query={"labelSelector": "app=web"})
+        assert status == 200, found
+        shown = []
+        for one in found["items"]:
+            (owner,) = one["metadata"]["ownerReferences"]
+            assert (owner["kind"], owner["uid"], owner["controller"]) == ("Deployment", live["metadata"]["uid"], True)
+            assert one["metadata"]["name"] == f"web-{one['metadata']['labels']['pod-template-hash']}"
+            counted = [int(one["status"].get(name) or 0) for name in ("replicas", "readyReplicas", "availableReplicas")]
+            assert one["spec"]["replicas"] == counted[0]
+            if counted[0]:
+                (container,) = one["spec"]["template"]["spec"]["containers"]
+                shown.append((_revision(one), container["image"], *counted))
+        return _revision(live), sorted(shown)
+
     def delete_pod(self, name: str, uid: str = "") -> tuple[int, Any]:
         """Delete one pod."""
         body = {"preconditions": {"uid": uid}} if uid else {}
         return self.send("DELETE", f"/api/v1/namespaces/{self.namespace}/pods/{name}", body=body)
+
+
+def _revision(body: JsonObject) -> int:
+    return int((body["metadata"].get("annotations") or {}).get(REVISION) or 0)
 
 
 def image_of(pod: JsonObject) -> str:
@@ -219,6 +243,45 @@ class PodsContract:
         assert side.changed(web, {"paused": True, **template("web:3")}) == (0, 5, 5, 3)
         assert side.changed(web, {**HELD, **rolling(0, 3)}) == (3, 5, 5, 2)
         assert sorted(images(side.pods())) == ["web:1"] * 2 + ["web:3"] * 3
+
+    def test_replica_sets_count_the_pods_of_three_revisions(self, side: Side) -> None:
+        web = self._paused_with_a_new_template(side, 5)
+        assert side.revisions(web) == (1, [(1, "web:1", 5, 5, 5)])
+        assert side.changed(web, {**HELD, **rolling(0, 2)}) == (2, 5, 5, 3)
+        assert side.revisions(web) == (2, [(1, "web:1", 3, 3, 3), (2, "web:2", 2, 2, 0)])
+        assert side.changed(web, {"paused": True, **template("web:bad")}) == (0, 5, 5, 3)
+        assert side.revisions(web) == (2, [(1, "web:1", 3, 3, 3), (2, "web:2", 2, 2, 0)])
+        assert side.changed(web, {**HELD, **rolling(1, 0)}) == (1, 5, 6, 3)
+        three = [(1, "web:1", 3, 3, 3), (2, "web:2", 2, 2, 0), (3, "web:bad", 1, 0, 0)]
+        assert side.revisions(web) == (3, three)
+        assert side.changed(web, {"paused": True, **template("web:2")}) == (2, 5, 6, 3)
+        back = [(1, "web:1", 3, 3, 3), (3, "web:bad", 1, 0, 0), (4, "web:2", 2, 2, 0)]
+        assert side.revisions(web) == (4, back)
+        assert side.changed(web, {**RELEASED, **rolling("25%", "25%")}) == (5, 5, 5, 5)
+        assert side.revisions(web) == (4, [(4, "web:2", 5, 5, 5)])
+
+    @pytest.mark.parametrize("images_then", ["web:2", "web:3"])
+    def test_a_pause_with_the_surge_of_a_batch_adds_no_more_than_the_batch(self, side: Side, images_then: str) -> None:
+        """Where it comes before the batch's pods were made, some of the older ones are made instead; what was ready
+        stays, and the batch goes on from there. Without the surge, ready pods would go."""
+        web = self._paused_with_a_new_template(side, 5)
+        assert side.changed(web, {**HELD, **rolling(0, 2)}) == (2, 5, 5, 3)
+        paused = {**HELD, "paused": True, **rolling(2, 2), **template(images_then)}
+        of_batch = 3 if images_then == "web:2" else 0
+        assert side.changed(web, paused) == (of_batch, 7, 7, 4)
+        if images_then == "web:2":
+            assert side.changed(web, {**HELD, **rolling(2, 2)}) == (4, 7, 7, 3)
+            assert side.changed(web, {**HELD, **rolling(0, 4)}) == (4, 5, 5, 1)
+        else:
+            assert side.changed(web, {**HELD, **rolling(2, 0)}) == (2, 7, 7, 4)
+
+    def test_a_pause_in_the_middle_of_a_batch_keeps_its_surplus_while_the_surge_stays(self, side: Side) -> None:
+        web = self._paused_with_a_new_template(side, 5, "web:bad")
+        assert side.changed(web, {**HELD, **rolling(2, 0)}) == (2, 5, 7, 5)
+        assert side.changed(web, {"paused": True, **template("web:3")}) == (0, 5, 7, 5)
+        assert side.changed(web, {**HELD, **rolling(2, 0)}) == (2, 7, 7, 5)
+        assert side.changed(web, {**HELD, **rolling(0, 2)}) == (2, 5, 5, 3)
+        assert sorted(images(side.pods())) == ["web:1"] * 3 + ["web:3"] * 2
 
     def test_an_original_template_in_the_middle(self, side: Side) -> None:
         """The older ReplicaSet is the new one again, and what was made goes."""

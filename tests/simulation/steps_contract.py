@@ -36,6 +36,20 @@ def pod(namespace: str, name: str, app: str, owner: LiveObject | None = None, co
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": containers}}
 
 
+def replica_set(name: str, owner: LiveObject, revision: str) -> JsonObject:
+    labels, reference = {"app": "web", "set": name}, {"name": owner.key.name, "uid": owner.uid, "controller": True}
+    metadata = {
+        "name": name,
+        "namespace": owner.key.namespace,
+        "labels": labels,
+        "annotations": {"deployment.kubernetes.io/revision": revision, "more": "x"},
+        "ownerReferences": [{"apiVersion": owner.key.api_version, "kind": owner.key.kind, **reference}],
+    }
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "c:1"}]}}
+    spec = {"replicas": 0, "selector": {"matchLabels": labels}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": spec}
+
+
 def short(outcomes: Sequence[RolloutOutcome]) -> list[tuple[bool, str]]:
     return [(outcome.ok, outcome.code) for outcome in outcomes]
 
@@ -105,6 +119,19 @@ class StepsContract:
         assert found[0].uid == seen.uid and found[0].body["metadata"]["labels"] == {"app": "y", "tier": "front"}
         assert found[0].body["status"]["phase"] == seen.body["status"]["phase"]
         assert not {"containers", "managedFields"} & {*found[0].body["spec"], *found[0].body["metadata"]}
+
+    def test_the_replica_sets_of_a_deployment_are_those_that_it_controls(self, bench: ClusterBench) -> None:
+        home = bench.fresh()
+        _, web, config = bench.have(make.namespace(home), make.deployment(home, "web"), make.config_map(home, "other"))
+        bodies = [replica_set("b", web, "9"), replica_set("a", web, "7"), replica_set("c", config, "8")]
+        bench.have(*bodies)
+        (found,) = bench.client.pods([web]).values()
+        made = [one for one in found if one.key.name in "abc"]
+        assert [one.key for one in made] == [key_of(bodies[1]), key_of(bodies[0])]
+        body, seen = made[0].body, bench.must_see(made[0].key)
+        assert (made[0].uid, body["spec"]) == (seen.uid, {"replicas": 0})
+        assert body["metadata"]["annotations"] == {"deployment.kubernetes.io/revision": "7"}
+        assert not {"template", "managedFields"} & {*body["spec"], *body["metadata"]}
 
     def test_pods_of_what_selects_nothing_are_not_read(self, bench: ClusterBench) -> None:
         home = bench.fresh()

@@ -1,26 +1,55 @@
-"""The pods of workloads, as one API server shows them, with no more of each than a rollout needs."""
+"""The pods of workloads, and the ReplicaSets of Deployments, as one API server shows them, with no more of each than a
+rollout needs."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from gitfleet.adapters.kube.discovery import Resource
 from gitfleet.adapters.kube.observing import run_parallel
 from gitfleet.adapters.kube.refusals import refusal_of
 from gitfleet.adapters.kube.steps import PODS
 from gitfleet.adapters.kube.wire import PAGE, Wire, next_page_of
-from gitfleet.api.objects import JsonObject, ObjectKey
+from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
 from gitfleet.errors import GitfleetError
+from gitfleet.formats.kinds import REVISION
 from gitfleet.model.observations import LiveObject
 
 log = logging.getLogger(__name__)
 MOST: Final = 5000
-"""Pods that the selector of one workload may take."""
+"""Pods, or ReplicaSets, that the selector of one workload may take."""
 _METADATA: Final = ("name", "namespace", "uid", "labels", "ownerReferences", "creationTimestamp", "deletionTimestamp")
-_KEPT: Final[Mapping[str, tuple[str, ...]]] = {
-    "metadata": _METADATA, "spec": ("nodeName",), "status": ("phase", "conditions"),
-}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """What is listed of a workload, and which fields of each are kept."""
+
+    resource: Resource
+    group: str
+    version: str
+    kind: str
+    kept: Mapping[str, tuple[str, ...]]
+
+
+_PODS: Final = _Listed(
+    PODS, "", "v1", "Pod", {"metadata": _METADATA, "spec": ("nodeName",), "status": ("phase", "conditions")}
+)
+_REPLICA_SETS: Final = _Listed(
+    Resource("/apis/apps/v1", "replicasets", True),
+    "apps",
+    "v1",
+    "ReplicaSet",
+    {
+        "metadata": _METADATA,
+        "spec": ("replicas",),
+        "status": ("replicas", "readyReplicas", "availableReplicas"),
+    },
+)
+_DEPLOYMENT: Final = GroupKind("apps", "Deployment")
 _OPERATORS: Final = {"In": "{key} in ({values})", "NotIn": "{key} notin ({values})", "Exists": "{key}"}
 
 
@@ -32,8 +61,8 @@ class PodReader:
         self._parallel = parallel
 
     def of(self, workloads: Sequence[LiveObject]) -> dict[ObjectKey, tuple[LiveObject, ...]]:
-        """The pods of each workload that it is the controller of, by name; a workload of which they could not be read
-        is left out, and the log says why."""
+        """The pods of each workload that it is the controller of, by name; of a Deployment, which controls none itself,
+        its ReplicaSets. A workload of which they could not be read is left out, and the log says why."""
         found = run_parallel(self._read, workloads, self._parallel)
         return {one.key: pods for one, pods in zip(workloads, found, strict=True) if pods is not None}
 
@@ -46,7 +75,8 @@ class PodReader:
             # JSON of any shape may come from whatever answers at that address.
             pods = "the API server gave JSON of another shape than Kubernetes has"
         if isinstance(pods, str):
-            log.warning("the pods of %s on %s cannot be read: %s", workload.key, self._wire.name, pods)
+            what = _listed_of(workload).resource.plural
+            log.warning("the %s of %s on %s cannot be read: %s", what, workload.key, self._wire.name, pods)
             return None
         return tuple(sorted(pods, key=lambda pod: pod.key))
 
@@ -54,15 +84,15 @@ class PodReader:
         selector = selector_text(workload.body)
         if not selector:
             return "it has no selector"
-        found, complete = list[LiveObject](), False
+        found, complete, listed = list[LiveObject](), False, _listed_of(workload)
         query = {"labelSelector": selector}
-        for response in self._wire.pages(PODS.path(workload.key.namespace), query, most=MOST // PAGE):
+        for response in self._wire.pages(listed.resource.path(workload.key.namespace), query, most=MOST // PAGE):
             if not response.ok:
                 return refusal_of(response, "they").message
             page = response.json()
-            found += (_pod(item) for item in page["items"] or () if _controller_of(item) == workload.uid)
+            found += (_kept(item, listed) for item in page["items"] or () if _controller_of(item) == workload.uid)
             complete = next_page_of(page) is None
-        return found if complete else f"its selector takes more than {MOST} pods"
+        return found if complete else f"its selector takes more than {MOST} {listed.resource.plural}"
 
 
 def selector_text(workload: JsonObject) -> str:
@@ -86,12 +116,18 @@ def _controller_of(pod: JsonObject) -> str:
     return next((str(owner["uid"]) for owner in owners if owner.get("controller")), "")
 
 
-def _pod(body: JsonObject) -> LiveObject:
+def _listed_of(workload: LiveObject) -> _Listed:
+    return _REPLICA_SETS if workload.key.group_kind == _DEPLOYMENT else _PODS
+
+
+def _kept(body: JsonObject, listed: _Listed) -> LiveObject:
     kept = {
         part: {name: body[part][name] for name in names if name in body[part]}
-        for part, names in _KEPT.items()
+        for part, names in listed.kept.items()
         if body.get(part)
     }
     metadata = body["metadata"]
-    key = ObjectKey("", "v1", "Pod", str(metadata["namespace"]), str(metadata["name"]))
-    return LiveObject(key, {"apiVersion": "v1", "kind": "Pod", **kept})
+    if revision := (metadata.get("annotations") or {}).get(REVISION):
+        kept["metadata"]["annotations"] = {REVISION: revision}
+    key = ObjectKey(listed.group, listed.version, listed.kind, str(metadata["namespace"]), str(metadata["name"]))
+    return LiveObject(key, {"apiVersion": key.api_version, "kind": listed.kind, **kept})

@@ -78,7 +78,8 @@ def _controlled(group_kind: GroupKind, body: JsonObject, work: Work) -> Controll
     status = {"observedGeneration": generation, **controller.status()}
     complete = complete and due is None
     stays = held and not complete and due is None and work.ready() == work.size
-    return Controlled(work.done(), _named(body, status, work), complete=complete, held=stays, due=due)
+    named = _named(body, status, work)
+    return Controlled(work.done(), named, complete=complete, held=stays, due=due, revision=controller.revision)
 
 
 def _observed(work: Work) -> datetime | None:

@@ -40,6 +40,7 @@ class DeploymentController(Controller):
         """See Controller."""
         if self.new is not None:
             self.new.min_ready = self.min_ready
+            self.work.count_as_newest(self.new)
         if self.paused:
             self._scale_all()
             return
@@ -61,6 +62,11 @@ class DeploymentController(Controller):
         for _ in range(_MOST_STEPS):
             if not (self._grow(new) or self._shrink_old(new)):
                 return
+
+    @property
+    def revision(self) -> int | None:
+        """See Controller: of a paused one with a new template the real controller does not write it either."""
+        return None if self.new is None else self.new.number
 
     @property
     def is_held(self) -> bool:

@@ -72,13 +72,14 @@ class Moment:
 class Controlled(NamedTuple):
     """What controllers made of a workload: its pods and status, whether all is as the spec wants it (`complete`),
     whether nothing changes by itself any more though something keeps it in the middle (`held`), and when it changes
-    next."""
+    next. `revision` is the number of the newest content, where the kind writes it into the object and it is known."""
 
     workload: Workload
     status: JsonObject
     complete: bool
     held: bool
     due: datetime | None
+    revision: int | None = None
 
 
 Status: TypeAlias = dict[str, Any]

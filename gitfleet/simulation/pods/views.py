@@ -1,16 +1,26 @@
-"""Pods as an API server shows them."""
+"""Pods, and the ReplicaSets of Deployments, as an API server shows them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
 from gitfleet.api.objects import JsonObject, key_of
 from gitfleet.formats import times
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.simulation.pods.model import CLONE_SET, DAEMON_SET, DEPLOYMENT, STATEFUL_SET, Pod, Revision, section
+from gitfleet.formats.kinds import REVISION
+from gitfleet.simulation.pods.model import (
+    CLONE_SET,
+    DAEMON_SET,
+    DEPLOYMENT,
+    NEVER_AVAILABLE,
+    STATEFUL_SET,
+    Pod,
+    Revision,
+    section,
+)
 
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 """What Kubernetes makes the ends of names of: no vowels, so no words."""
@@ -62,6 +72,46 @@ def pod_view(owner: JsonObject, revision: Revision, pod: Pod, now: datetime) -> 
     return {"apiVersion": "v1", "kind": "Pod", "metadata": shown, "spec": spec, "status": _status(spec, pod, now)}
 
 
+def replica_set_view(owner: JsonObject, revision: Revision, now: datetime) -> JsonObject:
+    """The ReplicaSet that a revision of a Deployment is, as the API server shows it now."""
+    metadata, template = section(owner, "metadata"), revision.template
+    name, seconds = revision_name(owner, template), min(revision.min_ready, NEVER_AVAILABLE)
+    ready = [pod.ready for pod in revision.pods if pod.ready is not None and pod.ready <= now]
+    since = now - timedelta(seconds=seconds) if seconds < NEVER_AVAILABLE else None
+    counts = {
+        "replicas": len(revision.pods),
+        "fullyLabeledReplicas": len(revision.pods),
+        "readyReplicas": len(ready),
+        "availableReplicas": sum(since is not None and at <= since for at in ready),
+    }
+    hashed = {"pod-template-hash": revision_hash(template)}
+    selector = section(owner, "spec", "selector")
+    shown: dict[str, Any] = {
+        "name": name,
+        "namespace": metadata.get("namespace"),
+        "uid": _replica_set_uid(owner, name),
+        "resourceVersion": metadata.get("resourceVersion"),
+        "creationTimestamp": metadata.get("creationTimestamp"),
+        "generation": 1,
+        "labels": {**section(template, "metadata", "labels"), **hashed},
+        "annotations": {
+            "deployment.kubernetes.io/desired-replicas": str(revision.wanted),
+            "deployment.kubernetes.io/max-replicas": str(revision.most),
+            REVISION: str(revision.number),
+        },
+        "ownerReferences": [_reference(owner, "Deployment", metadata.get("name"), metadata.get("uid"))],
+    }
+    spec = {
+        "replicas": len(revision.pods),
+        "selector": {**selector, "matchLabels": {**section(selector, "matchLabels"), **hashed}},
+        "template": template,
+        **({"minReadySeconds": revision.min_ready} if revision.min_ready else {}),
+    }
+    status = {name: count for name, count in counts.items() if count or name == "replicas"}
+    status["observedGeneration"] = 1
+    return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": shown, "spec": spec, "status": status}
+
+
 def _labels(owner: JsonObject, template: Any, name: str, pod: Pod) -> Mapping[str, str]:
     """The labels that a controller adds."""
     kind = key_of(owner).group_kind
@@ -79,14 +129,21 @@ def _labels(owner: JsonObject, template: Any, name: str, pod: Pod) -> Mapping[st
 
 
 def _owner(owner: JsonObject, template: Any) -> JsonObject:
-    """A Deployment's pods belong to its ReplicaSet, which is no object here."""
-    metadata = section(owner, "metadata")
-    api_version, kind, name, uid = owner.get("apiVersion"), owner.get("kind"), metadata.get("name"), metadata.get("uid")
+    """A Deployment's pods belong to its ReplicaSet."""
     if key_of(owner).group_kind == DEPLOYMENT:
-        kind, name = "ReplicaSet", revision_name(owner, template)
-        uid = str(uuid5(NAMESPACE_URL, f"{uid}/{name}"))
+        name = revision_name(owner, template)
+        return _reference(owner, "ReplicaSet", name, _replica_set_uid(owner, name))
+    metadata = section(owner, "metadata")
+    return _reference(owner, owner.get("kind"), metadata.get("name"), metadata.get("uid"))
+
+
+def _replica_set_uid(owner: JsonObject, name: str) -> str:
+    return str(uuid5(NAMESPACE_URL, f"{section(owner, 'metadata').get('uid')}/{name}"))
+
+
+def _reference(owner: JsonObject, kind: Any, name: Any, uid: Any) -> JsonObject:
     return {
-        "apiVersion": api_version,
+        "apiVersion": owner.get("apiVersion"),
         "kind": kind,
         "name": name,
         "uid": uid,

@@ -73,6 +73,13 @@ class Work:
                 return group
         return None
 
+    def count_as_newest(self, group: Group) -> None:
+        """The group's number is the highest from now on."""
+        highest = max(one.number for one in self.groups)
+        if group.number != highest:
+            group.number = highest + 1
+            group.pods = [pod._replace(revision=group.number) for pod in group.pods]
+
     def numbered(self, wanted: int) -> Group | None:
         """The revision of a number."""
         return next((group for group in self.groups if group.number == wanted), None)
@@ -164,6 +171,11 @@ class Controller(ABC):
     def is_complete(self) -> bool:
         """Whether all is as the spec wants it."""
         return False
+
+    @property
+    def revision(self) -> int | None:
+        """The number of the newest content, where the kind writes it into the object and it is known."""
+        return None
 
     @abstractmethod
     def roll(self) -> None:

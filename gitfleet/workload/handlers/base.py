@@ -20,7 +20,8 @@ class WorkloadHandler:
     `status` has `replicas`, `readyReplicas` and `observedGeneration`, and whose pods are made of `spec.template`."""
 
     needs_pods: ClassVar[bool] = False
-    """Whether it is to be given the pods of the target."""
+    """Whether it is to be given the pods of the target, or, of a Deployment, its ReplicaSets, while it is rolled out in
+    place."""
 
     def size(self, workload: JsonObject) -> int:
         """How many pods a workload asks for."""

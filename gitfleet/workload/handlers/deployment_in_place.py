@@ -9,28 +9,25 @@ stay as they are while it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from gitfleet.api.rollout_plans import RolloutStrategy
+from gitfleet.formats.kinds import REVISION
 from gitfleet.model.held_fields import ABSENT, Fields, FieldValue, value_at
 from gitfleet.model.observations import LiveObject
 from gitfleet.workload.handlers.reading import (
     PAUSED,
     REPLICAS,
+    annotation,
     asked,
     given_back,
-    is_ending,
     is_paused,
-    is_ready,
     is_seen,
     kept_fields,
-    label,
     number,
     of_manifest,
     pods_there,
     ready_there,
-    text,
 )
 from gitfleet.workload.handlers.replicas import until_seen
 from gitfleet.workload.handlers.values import Counts, Goal, Step, Workloads
@@ -43,6 +40,8 @@ UNAVAILABLE: Final = "/spec/strategy/rollingUpdate/maxUnavailable"
 _ROLLING: Final = "/spec/strategy/rollingUpdate"
 MIN_READY: Final = "/spec/minReadySeconds"
 DEADLINE: Final = "/spec/progressDeadlineSeconds"
+_LONGEST: Final = 20
+"""Digits of a 64-bit number."""
 _HELD: Final = (REPLICAS, PAUSED, TYPE, SURGE, UNAVAILABLE, MIN_READY, DEADLINE)
 
 
@@ -68,40 +67,43 @@ def in_place_fields(seen: Workloads, goal: Goal, step: Step) -> Fields:
 
 
 def in_place_counts(seen: Workloads, goal: Goal) -> Counts:
-    """How many pods are upgraded and ready. A status does not say how many of the ready pods have the newer content:
-    the pods do; without them, as few as it can be."""
+    """How many pods are upgraded and ready. A Deployment's status does not say how many of the ready pods have the
+    newest content, of which there may be three; that its ReplicaSets say. Where those could not be read, or are newer
+    than the Deployment that was read, it is the fewest that it can be."""
     live = seen.target
     if live is None:
         return Counts(observed=False)
     there, ready = pods_there(live), ready_there(live)
     updated = min(there, number(live.body, "/status/updatedReplicas"))
-    upgraded_ready = _newest_ready(seen.pods, updated)
-    if upgraded_ready is None:
+    # Of a paused one whose content is new there is no ReplicaSet yet: the last one is of the content of before.
+    newest = _newest(seen, live) if updated else None
+    if newest is not None:
+        upgraded_ready = min(updated, ready_there(newest))
+        old_ready = sum(ready_there(one) for one in seen.pods if one is not newest)
+    else:
         upgraded_ready = max(0, ready - (there - updated))
-    upgraded_ready = min(updated, ready, upgraded_ready)
+        old_ready = ready - upgraded_ready
+    is_known = newest is not None or not updated or not seen.pods
+    is_given = is_paused(live) or there == asked(live) + number(live.body, SURGE)
     found = Counts(
         upgraded=updated,
         upgraded_ready=upgraded_ready,
         old=there - updated,
-        old_ready=ready - upgraded_ready,
-        observed=is_seen(live) and (is_paused(live) or there == asked(live) + number(live.body, SURGE)),
+        old_ready=old_ready,
+        observed=is_seen(live) and is_known and is_given,
     )
     return until_seen(found, seen, goal)
 
 
-def _newest_ready(pods: Sequence[LiveObject], updated: int) -> int | None:
-    """How many pods of the newest ReplicaSet are ready; None where the pods do not tell which that is. It is the one
-    that has as many as the status says, and of such ones the one whose first pod came last: pods of content that was
-    given up half way are never available either."""
-    groups: dict[str, list[LiveObject]] = {}
-    for pod in pods:
-        if not is_ending(pod):
-            groups.setdefault(label(pod, "pod-template-hash"), []).append(pod)
-    fitting = [group for name, group in groups.items() if name and len(group) == updated]
-    if not fitting:
-        return None
-    newest = max(fitting, key=lambda group: min(text(pod.body, "/metadata/creationTimestamp") for pod in group))
-    return sum(map(is_ready, newest))
+def _newest(seen: Workloads, live: LiveObject) -> LiveObject | None:
+    """The ReplicaSet of the newest content: the one with the highest revision, which its Deployment has taken over."""
+    last = max(seen.pods, key=_revision, default=None)
+    return last if last is not None and 0 < _revision(last) == _revision(live) else None
+
+
+def _revision(live: LiveObject) -> int:
+    written = annotation(live, REVISION)
+    return int(written) if written.isdecimal() and len(written) < _LONGEST else 0
 
 
 def _allowed(seen: Workloads, goal: Goal, step: Step) -> tuple[int, int]:

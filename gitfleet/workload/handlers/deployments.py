@@ -37,7 +37,7 @@ class DeploymentHandler(WorkloadHandler):
         return f"{name_of(seen)} no longer has the template of before; give it back in its manifest"
 
     def counts(self, seen: Workloads, goal: Goal) -> Counts:
-        """By the status of the Deployments."""
+        """By the status of the Deployments; in place by that of its ReplicaSets too."""
         if goal.mode is RolloutMode.IN_PLACE:
             return in_place_counts(seen, goal)
         if goal.mode is RolloutMode.SOURCE_TO_TARGET and seen.target is not None:

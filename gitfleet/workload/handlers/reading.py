@@ -65,8 +65,17 @@ def name_of(seen: Workloads) -> str:
 
 def label(pod: LiveObject, name: str) -> str:
     """A label of a pod, "" where it has none."""
-    labels = value_at(pod.body, "/metadata/labels")
-    return str(labels.get(name) or "") if isinstance(labels, Mapping) else ""
+    return _named(pod, "/metadata/labels", name)
+
+
+def annotation(live: LiveObject, name: str) -> str:
+    """An annotation, "" where it has none."""
+    return _named(live, "/metadata/annotations", name)
+
+
+def _named(live: LiveObject, pointer: str, name: str) -> str:
+    found = value_at(live.body, pointer)
+    return str(found.get(name) or "") if isinstance(found, Mapping) else ""
 
 
 def is_ending(pod: LiveObject) -> bool:

@@ -16,7 +16,8 @@ from gitfleet.model.observations import LiveObject
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workloads:
     """The workloads of one rollout on one cluster as they were observed: the one with the newer content, those with the
-    older one (none where the target has both), and the target's pods where the handler asked for them.
+    older one (none where the target has both), and the target's pods where the handler asked for them: of a Deployment
+    its ReplicaSets, which count their pods.
 
     `wanted` is the target as its placement wants it, None where no placement has it. `originals` are the values that
     the fields of the target had which the rollout holds, from before it held them.

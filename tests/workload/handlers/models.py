@@ -25,15 +25,12 @@ class Pod:
     ready: bool = False
     can: bool = True
     node: str = ""
-    created: int = 0
 
     def live(self, labels: dict[str, str]) -> LiveObject:
-        created = f"2026-01-01T{self.created:05}"
-        metadata = {"namespace": "web", "name": self.name, "uid": self.name, "labels": labels}
         body = {
             "apiVersion": "v1",
             "kind": "Pod",
-            "metadata": {**metadata, "creationTimestamp": created},
+            "metadata": {"namespace": "web", "name": self.name, "uid": self.name, "labels": labels},
             "spec": {"nodeName": self.node},
             "status": {"conditions": [{"type": "Ready", "status": str(self.ready)}]},
         }
@@ -52,6 +49,8 @@ class Model:
     status: dict[str, Any] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
     made: int = 0
+    bad: tuple[str, ...] = ()
+    """Revisions whose pods never become ready."""
 
     @property
     def live(self) -> LiveObject:
@@ -108,7 +107,7 @@ class Model:
 
     def new_pod(self, revision: str, node: str = "") -> Pod:
         self.made += 1
-        return Pod(f"{self.name}-{self.made}", revision, node=node, created=self.made)
+        return Pod(f"{self.name}-{self.made}", revision, can=revision not in self.bad, node=node)
 
 
 def number(value: Any, total: int, *, up: bool) -> int:
@@ -119,13 +118,28 @@ def number(value: Any, total: int, *, up: bool) -> int:
 
 @dataclass
 class ReplicaSet:
-    """Of one revision; `desired` is for how many replicas of the Deployment it was sized last."""
+    """Of one revision, which `number` counts; `desired` is for how many replicas it was sized last."""
 
     revision: str
     replicas: int
     pods: list[Pod] = field(default_factory=list)
     min_ready: int = 0
     desired: int = 0
+    number: int = 0
+
+    @property
+    def live(self) -> LiveObject:
+        body = {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {
+                "namespace": "web",
+                "name": f"set-{self.revision}",
+                "annotations": {"deployment.kubernetes.io/revision": str(self.number)},
+            },
+            "status": {"replicas": len(self.pods), "readyReplicas": self.ready},
+        }
+        return LiveObject(key_of(body), body)
 
     @property
     def ready(self) -> int:
@@ -162,7 +176,8 @@ class Deployment(Model):
         return [pod for each in self.sets for pod in each.pods]
 
     def live_pods(self) -> tuple[LiveObject, ...]:
-        return tuple(pod.live({"pod-template-hash": pod.revision}) for pod in self.pods)
+        """Its ReplicaSets."""
+        return tuple(one.live for one in self.sets)
 
     @property
     def replicas(self) -> int:
@@ -188,11 +203,14 @@ class Deployment(Model):
         """One pass."""
         paused = bool(self.spec.get("paused"))
         newest = next((one for one in self.sets if one.revision == self.revision), None)
+        last = max((one.number for one in self.sets), default=0)
         if newest is None and not paused:
             newest = ReplicaSet(self.revision, 0, desired=self.replicas)
             self.sets.append(newest)
         if newest is not None:
             newest.min_ready = self.spec.get("minReadySeconds", 0)
+            newest.number = newest.number if newest.number == last > 0 else last + 1
+            self.annotations = {"deployment.kubernetes.io/revision": str(newest.number)}
         old = [one for one in self.sets if one is not newest]
         resized = any(one.desired != self.replicas for one in self.sets if one.replicas)
         if paused or resized:

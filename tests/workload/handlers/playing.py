@@ -125,7 +125,7 @@ class Play:
         return self.is_up(goal) and self.is_down(goal)
 
     def is_down(self, goal: Goal) -> bool:
-        return self.counts(goal).old <= max(0, goal.size - goal.upgraded)
+        return not goal.upgraded or self.counts(goal).old <= max(0, goal.size - goal.upgraded)
 
 
 def goals(goal: Goal, batches: Sequence[int]) -> Iterator[Goal]:
@@ -135,8 +135,8 @@ def goals(goal: Goal, batches: Sequence[int]) -> Iterator[Goal]:
         yield replace(goal, before=max(had, before), upgraded=max(had, upgraded))
 
 
-def hold_new_template(play: Play, goal: Goal) -> None:
+def hold_new_template(play: Play, goal: Goal, image: str = "new") -> None:
     """As applying does it: the held fields and the new template in one write."""
     fields = play.handler.scale(play.seen, goal, Step.HOLD).fields[play.target.live.key]
     play.patch(goal, Step.HOLD)
-    play.target.give({**fields, "/spec/template": {"spec": {"image": "new"}}})
+    play.target.give({**fields, "/spec/template": {"spec": {"image": image}}})

@@ -10,12 +10,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from gitfleet.api.objects import key_of
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.workload_records import RolloutMode
 from gitfleet.model.held_fields import ABSENT
+from gitfleet.model.observations import LiveObject
 from gitfleet.workload.handlers import Counts, Goal, Step, Workloads
 from gitfleet.workload.handlers.deployments import DeploymentHandler
-from tests.workload.handlers.models import Deployment, Pod
+from tests.workload.handlers.models import Deployment
 from tests.workload.handlers.playing import Play, goals, hold_new_template
 from tests.workload.handlers.test_pairs import splits
 
@@ -167,6 +169,50 @@ def test_it_comes_to_its_end_with_enough_ready_pods_and_never_too_many(case: tup
     assert spec == {"replicas": goal.size, "paused": False, "strategy": strategy, "progressDeadlineSeconds": 600}
 
 
+@given(rollouts(), st.integers(0, 3), st.sampled_from([Step.FIRST, Step.SECOND]), st.integers(0, 6), st.booleans())
+@example((play_of(5), goal_of(5, away=0), [2, 2, 1]), 0, Step.FIRST, 6, True)
+@example((play_of(5), goal_of(5, away=0), [2, 2, 1]), 1, Step.FIRST, 6, False)
+@example((play_of(5), goal_of(5, DECREASE, away=1), [2, 2, 1]), 1, Step.FIRST, 6, False)
+def test_another_content_in_the_middle_is_rolled_out_in_its_place(
+    case: tuple[Play, Goal, list[int]], full: int, half: Step, passes: int, bad: bool
+) -> None:
+    """Of three contents none is taken for another, and the pods of a bad one hold nothing up."""
+    play, goal, batches = case
+    missing = max(goal.unavailable, goal.strategy is DECREASE)
+    last = [play.ready]
+
+    def watch(play: Play) -> None:
+        assert play.ready >= last[0] or play.ready >= goal.size - missing
+        assert sum(pod.revision == "third" for pod in play.target.pods) <= allowed[0]
+        last[0] = play.ready
+
+    allowed = [0]
+    play.watch = watch
+    play.target.bad = ("new",) if bad else ()
+    hold_new_template(play, goal)
+    *done, present = list(goals(goal, batches))[: full + 1]
+    for one in [] if bad else done:
+        play.step(one, Step.FIRST, partial(play.is_up, one))
+        play.step(one, Step.SECOND, partial(play.is_done, one))
+    if bad:
+        present, half = next(goals(goal, batches)), Step.FIRST
+    for _ in range(passes):
+        play.patch(present, half if play.is_up(present) else Step.FIRST)
+        play.target.sync()
+        play.target.run_pods()
+        watch(play)
+    hold_new_template(play, goal, "third")
+    play.step(goal, Step.HOLD, lambda: True)
+    play.step(goal, Step.CLAIM, lambda: True)
+    for one in goals(goal, batches):
+        allowed[0] = one.upgraded
+        play.step(one, Step.FIRST, partial(play.is_up, one))
+        play.step(one, Step.SECOND, partial(play.is_done, one))
+    play.watch = lambda _: None
+    play.settle(goal, Step.RELEASE)
+    assert [pod.revision for pod in play.target.pods] == ["third"] * goal.size
+
+
 @given(rollouts(), st.integers(0, 3), st.sampled_from([Step.FIRST, Step.SECOND]), st.integers(0, 6))
 def test_pods_stay_as_they_are_once_kept(
     case: tuple[Play, Goal, list[int]], full: int, half: Step, passes: int
@@ -188,67 +234,68 @@ def test_pods_stay_as_they_are_once_kept(
     assert play.there == max(len(before), goal.size)
 
 
-@pytest.mark.parametrize(
-    ("status", "spec", "expected"),
-    [
-        (
-            {"replicas": 10, "readyReplicas": 10, "availableReplicas": 10},
-            {"paused": True},
-            Counts(old=10, old_ready=10),
-        ),
-        (
-            {"replicas": 13, "updatedReplicas": 3, "readyReplicas": 12, "availableReplicas": 10},
-            {"minReadySeconds": NEVER, "strategy": {"rollingUpdate": {"maxSurge": 3}}},
-            Counts(upgraded=3, upgraded_ready=2, old=10, old_ready=10),
-        ),
-        (  # as few as it can be
-            {"replicas": 10, "updatedReplicas": 5, "readyReplicas": 7, "availableReplicas": 7},
-            {},
-            Counts(upgraded=5, upgraded_ready=2, old=5, old_ready=5),
-        ),
-        (  # pods of the batch are still to come
-            {"replicas": 10, "readyReplicas": 10, "availableReplicas": 10},
-            {"minReadySeconds": NEVER, "strategy": {"rollingUpdate": {"maxSurge": 3}}},
-            Counts(old=10, old_ready=10, observed=False),
-        ),
-        (  # a status about the older template, whose pods were all updated
-            {"observedGeneration": 0, "replicas": 10, "updatedReplicas": 10, "readyReplicas": 10},
-            {"paused": True},
-            Counts(upgraded=1, upgraded_ready=1, old=9, old_ready=9, observed=False),
-        ),
-    ],
-)
-def test_counts(status: dict[str, int], spec: dict[str, Any], expected: Counts) -> None:
+SURGED = {"minReadySeconds": NEVER, "strategy": {"rollingUpdate": {"maxSurge": 3}}}
+COUNTS: dict[str, tuple[dict[str, int], dict[str, Any], str, dict[str, int], Counts]] = {
+    "nothing has moved: the last revision is that of the older pods": (
+        {"replicas": 10, "readyReplicas": 10}, {"paused": True}, "1", {"1": 10}, Counts(old=10, old_ready=10),
+    ),
+    "the newest ones are counted by their ReplicaSet": (
+        {"replicas": 13, "updatedReplicas": 3, "readyReplicas": 11}, SURGED, "2", {"1": 9, "2": 2},
+        Counts(upgraded=3, upgraded_ready=2, old=10, old_ready=9),
+    ),
+    "of three revisions, too": (
+        {"replicas": 13, "updatedReplicas": 3, "readyReplicas": 10}, SURGED, "10", {"10": 1, "1": 5, "9": 4},
+        Counts(upgraded=3, upgraded_ready=1, old=10, old_ready=9),
+    ),
+    "a third content whose pods are still to come": (
+        {"replicas": 13, "readyReplicas": 12}, {**SURGED, "paused": True}, "2", {"1": 9, "2": 3},
+        Counts(old=13, old_ready=12),
+    ),
+    "the ReplicaSets are newer than the Deployment": (
+        {"replicas": 13, "updatedReplicas": 3, "readyReplicas": 12}, SURGED, "2", {"1": 9, "2": 3, "3": 0},
+        Counts(upgraded=3, upgraded_ready=2, old=10, old_ready=10, observed=False),
+    ),
+    "more are ready by now": (
+        {"replicas": 13, "updatedReplicas": 2, "readyReplicas": 10}, SURGED, "2", {"1": 10, "2": 3},
+        Counts(upgraded=2, upgraded_ready=2, old=11, old_ready=10),
+    ),
+    "the ReplicaSets could not be read: as few as it can be": (
+        {"replicas": 10, "updatedReplicas": 5, "readyReplicas": 7}, {"strategy": {"rollingUpdate": {"maxSurge": 0}}},
+        "2", {}, Counts(upgraded=5, upgraded_ready=2, old=5, old_ready=5),
+    ),
+    "revisions that are no numbers": (
+        {"replicas": 13, "updatedReplicas": 5, "readyReplicas": 9}, SURGED, "x", {"x": 9, "": 1},
+        Counts(upgraded=5, upgraded_ready=1, old=8, old_ready=8, observed=False),
+    ),
+    "pods of the batch are still to come": (
+        {"replicas": 10, "readyReplicas": 10}, SURGED, "1", {"1": 10}, Counts(old=10, old_ready=10, observed=False),
+    ),
+    "a status about the older template, whose pods were all updated": (
+        {"observedGeneration": 0, "replicas": 10, "updatedReplicas": 10, "readyReplicas": 10}, {"paused": True},
+        "1", {"1": 10}, Counts(upgraded=1, upgraded_ready=1, old=9, old_ready=9, observed=False),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", COUNTS.values(), ids=COUNTS)
+def test_counts(case: tuple[dict[str, int], dict[str, Any], str, dict[str, int], Counts]) -> None:
+    status, spec, revision, ready, expected = case
     model = Deployment.running("web", 10)
     model.spec.update(spec)
     model.status = {"observedGeneration": 1, **status}
-    assert HANDLER.counts(Workloads(target=model.live), goal_of(10, before=1, upgraded=3)) == expected
+    model.annotations = {"deployment.kubernetes.io/revision": revision}
+    sets = tuple(replica_set(number, count) for number, count in ready.items())
+    assert HANDLER.counts(Workloads(target=model.live, pods=sets), goal_of(10, before=1, upgraded=3)) == expected
 
 
-@pytest.mark.parametrize(
-    ("pods", "expected"),
-    [
-        ({"a": [True] * 9 + [False], "c": [True] * 3}, 3),  # an older pod never holds up the count of the newer ones
-        ({"a": [True] * 10, "c": [True, False, True]}, 2),
-        ({"a": [True] * 6, "b": [True] * 4, "c": [False] * 3}, 0),  # nor do pods of content that was given up add to it
-        ({"a": [True] * 7, "b": [True] * 3, "c": [False] * 3}, 0),  # it is c that came last
-        ({"a": [True] * 10, "c": [True]}, 2),  # the pods are older than the status: as few as it can be
-        ({}, 2),
-    ],
-)
-def test_which_of_the_ready_pods_are_new(pods: dict[str, list[bool]], expected: int) -> None:
-    model = Deployment.running("web", 10)
-    model.spec["minReadySeconds"] = NEVER
-    model.status = {"observedGeneration": 1, "replicas": 13, "updatedReplicas": 3, "readyReplicas": 12}
-    names = [(revision, ready) for revision, all_of in pods.items() for ready in all_of]
-    seen = Workloads(
-        target=model.live,
-        pods=tuple(
-            Pod(f"web-{n}", revision, ready=ready, created=n).live({"pod-template-hash": revision})
-            for n, (revision, ready) in enumerate(names)
-        ),
-    )
-    assert HANDLER.counts(seen, goal_of(10, upgraded=3)).upgraded_ready == expected
+def replica_set(revision: str, ready: int) -> LiveObject:
+    body = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": f"web-{revision}", "annotations": {"deployment.kubernetes.io/revision": revision}},
+        "status": {"readyReplicas": ready},
+    }
+    return LiveObject(key_of(body), body)
 
 
 def test_another_template_in_the_middle_rolls_from_the_pods_as_they_are() -> None:
