@@ -236,6 +236,21 @@ class PodsContract:
         assert side.changed(web, {"paused": True, "replicas": 20}) == (6, 20, 20, 14)
         assert side.changed(web, {"replicas": 5}) == (2, 5, 5, 3)
 
+    def test_a_deployment_in_the_middle_that_is_scaled_to_nothing_comes_back_new(self, side: Side) -> None:
+        web = self._paused_with_a_new_template(side, 10)
+        assert side.changed(web, {**HELD, **rolling(0, 3)}) == (3, 10, 10, 7)
+        assert side.changed(web, {"paused": True, "replicas": 0}) == (0, 0, 0, 0)
+        assert side.changed(web, {"replicas": 4}) == (4, 4, 4, 0)
+        assert set(images(side.pods())) == {"web:2"}
+
+    def test_a_release_in_the_last_batch_takes_the_old_pods_though_it_is_paused(self, side: Side) -> None:
+        """Where all new pods are there and available, the older ones go; while they are held, they stay."""
+        web = self._paused_with_a_new_template(side, 5)
+        assert side.changed(web, {**HELD, **rolling(0, 3)}) == (3, 5, 5, 2)
+        assert side.changed(web, {**HELD, **rolling(2, 3)}) == (5, 7, 7, 2)
+        assert side.changed(web, {"paused": True}) == (5, 7, 7, 2)
+        assert side.changed(web, {"minReadySeconds": 0}) == (5, 5, 5, 5)
+
     def test_a_third_template_in_the_middle(self, side: Side) -> None:
         """Pods of the second one are not available, so that they go first."""
         web = self._paused_with_a_new_template(side, 5)
