@@ -5,11 +5,11 @@ State Transition; KubeVela's RolloutStatus for the names of the fields).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from enum import StrEnum
 from typing import Annotated, Final
 
-from gitfleet.api.annotations import At
+from gitfleet.api.annotations import At, Default
 from gitfleet.api.conditions import Conditions
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
@@ -173,7 +173,7 @@ class ClusterRolloutStatus:
     """
 
     cluster: Annotated[str, At("clusterName")]
-    rolling_state: RollingState = RollingState.VERIFYING_SPEC
+    rolling_state: Annotated[RollingState, Default(MISSING)] = RollingState.VERIFYING_SPEC
     batch_rolling_state: BatchState | None = None
     current_batch: int = 0
     mode: RolloutMode | None = None
@@ -215,6 +215,10 @@ class ClusterRolloutStatus:
         return TELLING[self.batch_rolling_state or self.rolling_state]
 
 
+MIXED = "mixed"
+"""Stands as the template that was rolled out last where not all pods have one."""
+RELEASED = "released"
+"""Stands as `let_go` for a rollout that gives its fields back, since the manifests changed after its file went."""
 _TERMINAL = frozenset({RollingState.SUCCEEDED, RollingState.FAILED, RollingState.ABANDONED})
 _RUNNING = frozenset(
     {

@@ -36,6 +36,7 @@ class Case:
     answers: Answers
     templates: Mapping[NamespacedName, MetricTemplate] = field(default_factory=dict)
     turn: str = ""
+    taken_over: bool = False
     renewed: bool = False
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import assert_never
 
+from gitfleet.api.objects import ObjectKey
 from gitfleet.api.rollout_plans import RolloutPlan
-from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutMode
+from gitfleet.api.workload_records import RELEASED, ClusterRolloutStatus, RolloutMode
 from gitfleet.workload.batches import Batch, UnusablePlan, batches_of, named_pods
-from gitfleet.workload.handlers import Goal, Step
+from gitfleet.workload.fields import pending
+from gitfleet.workload.handlers import Goal, Step, WorkloadHandler, Workloads
 from gitfleet.workload.phases import Phase, phase_of
 
 
@@ -69,6 +71,8 @@ def _with(goal: Goal, before: int, upgraded: int, unavailable: int, pods: tuple[
 def step_of(status: ClusterRolloutStatus) -> tuple[Step, int] | None:
     """The step of a status, and the number of the batch whose goal counts; None where nothing is held."""
     phase, batch = phase_of(status.rolling_state, status.batch_rolling_state), status.current_batch
+    if status.let_go == RELEASED:
+        return (Step.RELEASE, batch)
     match phase:
         case Phase.VERIFYING_SPEC:
             return (Step.HOLD, -1)
@@ -89,3 +93,15 @@ def step_of(status: ClusterRolloutStatus) -> tuple[Step, int] | None:
                 return (Step.HOLD, -1)
             return (Step.REVERT if status.revert else Step.KEEP, batch)
     assert_never(phase)
+
+
+def left_to_change(
+    plan: RolloutPlan, status: ClusterRolloutStatus, handler: WorkloadHandler, seen: Workloads, now: datetime
+) -> tuple[ObjectKey, ...]:
+    """The objects that have not yet all that the state wants of them."""
+    wanted = step_of(status)
+    if wanted is None:
+        return ()
+    step, batch = wanted
+    scaling = handler.scale(seen, goal_of(plan, status, now, batch), step)
+    return (*(live.key for live, _ in pending(scaling, seen)), *(pod.key for pod in scaling.pods))

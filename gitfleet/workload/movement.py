@@ -13,6 +13,7 @@ from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import (
+    RELEASED,
     ClusterRolloutStatus,
     RollingState,
     RolloutMode,
@@ -113,7 +114,7 @@ def _on_cluster(
     step, goal = wants
     scaling = found.handler.scale(seen, goal, step)
     fields = dict(_held(record, status, scaling, seen, step))
-    moves = status.rolling_state in _RUNNING
+    moves = status.rolling_state in _RUNNING or status.let_go == RELEASED
     steps = tuple(_steps(record, status, scaling, seen)) if moves else ()
     return Movement(held={status.cluster: fields}, steps=steps)
 
@@ -136,7 +137,8 @@ def _held(
     record: RolloutRecord, status: ClusterRolloutStatus, scaling: Scaling, seen: Workloads, step: Step
 ) -> Iterator[tuple[Identity, HeldFields]]:
     """What is held of each workload. What is over is not enforced: its fields stay as they are on the cluster."""
-    stays, enforced = _stays(record, status), status.rolling_state in _RUNNING or step is Step.HOLD
+    enforced = status.rolling_state in _RUNNING or step is Step.HOLD or status.let_go == RELEASED
+    stays = _stays(record, status)
     for key in {*scaling.fields, *status.sources}:
         of_key = scaling.fields.get(key, {})
         fields = of_key if enforced else _as_live(of_key, _live(seen, key))

@@ -10,7 +10,14 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.values import NamespacedName
-from gitfleet.api.workload_records import ClusterRolloutStatus, RollingState, RolloutMode, RolloutRecord, WorkloadReason
+from gitfleet.api.workload_records import (
+    RELEASED,
+    ClusterRolloutStatus,
+    RollingState,
+    RolloutMode,
+    RolloutRecord,
+    WorkloadReason,
+)
 from gitfleet.api.workload_rollouts import WorkloadRollout
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.calls import Answers
@@ -20,6 +27,7 @@ from gitfleet.model.works import Work
 from gitfleet.workload.cases import Advanced, Case, workloads_of
 from gitfleet.workload.conditions import waiting
 from gitfleet.workload.finding import Found, NotFoundHere, Wanted, find, placement_of
+from gitfleet.workload.goals import left_to_change
 from gitfleet.workload.handlers import Handlers, WorkloadHandler, Workloads
 from gitfleet.workload.phases import phase_of
 from gitfleet.workload.progress import advance_cluster
@@ -76,6 +84,11 @@ class Lookup:
         entry = self.request.inventory.get(cluster, {}).get(manifest.key)
         return entry is not None and entry.uid is not None and entry.applied_digest == manifest.digest
 
+    def is_taken_over(self, cluster: str, manifest: Manifest | None) -> bool:
+        """Whether somebody else made what a manifest was applied to."""
+        entry = self.request.inventory.get(cluster, {}).get(manifest.key) if manifest is not None else None
+        return entry is not None and entry.taken_over
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -84,6 +97,17 @@ class Turn:
 
     first: str
     renewed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """One rollout on one cluster, and what it names there; `digest` is that of the manifests of these."""
+
+    record: RolloutRecord
+    status: ClusterRolloutStatus
+    found: Found
+    wanted: Wanted
+    digest: str
 
 
 def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, lookup: Lookup) -> Advanced | None:
@@ -98,14 +122,27 @@ def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, 
         digest = _wanted_digest(found, wanted)
         if record.removing and (ended := _ended(status, digest)) is not status:
             return Advanced(status=ended) if ended is not None else None
+        if status.rolling_state is RollingState.VERIFYING_SPEC:
+            # What it is about is held from now on, also where it has not been read yet.
+            status = replace(status, target=found.target, sources=found.sources)
         if observation is None or not observation.reachable:
             return _waits(status, "the cluster does not answer", request.now)
         seen = workloads_of(found, status, wanted, observation)
     except NotFoundHere as not_found:
         return None if record.removing and not status.is_running else _waits(status, str(not_found), request.now)
-    target, placement = wanted.manifests.get(found.target.identity), placement_of(record)
+    return _over_seen(_Here(record, status, found, wanted, digest), seen, turn, lookup)
+
+
+def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Advanced | None:
+    """The same, where all that it names was read."""
+    record, status, found, wanted = here.record, here.status, here.found, here.wanted
+    target, placement, now = wanted.manifests.get(found.target.identity), placement_of(record), lookup.request.now
     if target is None and seen.target is None:
         return None
+    applied = lookup.is_applied(status.cluster, target)
+    if status.let_go == RELEASED and applied:
+        left = left_to_change(record.rollout_plan, status, found.handler, seen, now)
+        return Advanced(status=status, waits=f"{left[0]} is given back") if left else None
     return advance_cluster(
         Case(
             record=record,
@@ -113,11 +150,12 @@ def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, 
             found=found,
             seen=seen,
             template=lookup.template(found.handler, target, seen),
-            wanted_digest=digest,
+            wanted_digest=here.digest,
             snapshot=wanted.snapshots.get(placement, "") if placement is not None else "",
-            applied=lookup.is_applied(name, target),
-            now=request.now,
-            answers=request.answers,
+            applied=applied,
+            taken_over=lookup.is_taken_over(status.cluster, target),
+            now=now,
+            answers=lookup.request.answers,
             templates={one.key: one for one in record.templates},
             turn=turn.first,
             renewed=turn.renewed,
@@ -159,4 +197,6 @@ def _ended(status: ClusterRolloutStatus, digest: str) -> ClusterRolloutStatus | 
         return None
     if not status.let_go:
         return replace(status, let_go=digest)
-    return status if status.let_go == digest else None
+    if status.let_go in (digest, RELEASED):
+        return status
+    return replace(status, let_go=RELEASED) if status.mode is RolloutMode.IN_PLACE else None

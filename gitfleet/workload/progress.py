@@ -13,7 +13,7 @@ from typing import assert_never
 from gitfleet.analysis import AnalysisVerdict, Scope
 from gitfleet.analysis import advance as analyse
 from gitfleet.api.rollout_plans import WebhookType
-from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutMode, WorkloadReason
+from gitfleet.api.workload_records import MIXED, ClusterRolloutStatus, RolloutMode, WorkloadReason
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.sentences import counted
 from gitfleet.formats.times import time_text
@@ -21,11 +21,10 @@ from gitfleet.model.calls import Call
 from gitfleet.workload.batches import UnusablePlan, batches_of, last_batch
 from gitfleet.workload.cases import Advanced, Case
 from gitfleet.workload.conditions import entered, waiting
-from gitfleet.workload.fields import pending
-from gitfleet.workload.goals import goal_of, span_of, step_of
+from gitfleet.workload.goals import goal_of, left_to_change, span_of
 from gitfleet.workload.handlers import Counts
 from gitfleet.workload.phases import Phase, RolloutEvent, after, phase_of
-from gitfleet.workload.verifying import NotYet, holds_template, template_id, verified
+from gitfleet.workload.verifying import NotYet, holds_template, verified
 from gitfleet.workload.webhooks import ask, without_batches
 
 _E = RolloutEvent
@@ -77,15 +76,15 @@ def advance_cluster(case: Case) -> Advanced:
 
 
 def _adopted(case: Case) -> Case:
-    """The first sight of a workload: the content that it has is the one that was rolled out last, so that there is
-    nothing to roll out until it is to have another one, which the same commit may bring."""
-    status, seen, handler = case.status, case.seen, case.found.handler
+    """The first sight of the workloads: what has its newest content already has nothing to roll out until that
+    changes. Where an object of somebody else's was taken over before it was seen, it is not known what it had."""
+    status, seen = case.status, case.seen
     if status.attempt or status.last_template or seen.target is None:
         return case
-    if any(handler.size(one.body) for one in seen.sources):
-        return case
-    is_there = seen.wanted is None or holds_template(handler, seen.wanted, seen.target)
-    last = case.template if is_there else template_id(handler, seen.target.body)
+    is_there = seen.wanted is None or holds_template(case.found.handler, seen.wanted, seen.target)
+    has_old = any(case.found.handler.size(one.body) for one in seen.sources)
+    unknown = case.taken_over and bool(status.conditions)
+    last = case.template if is_there and not has_old and not unknown else MIXED
     return replace(case, status=replace(status, last_template=last))
 
 
@@ -107,6 +106,8 @@ def _move(work: _Pass, event: RolloutEvent) -> None:
             )
         case _E.BATCH_ADMITTED:
             status = replace(status, batch_started=case.now)
+        case _E.TARGET_CHANGED:
+            status = replace(status, let_go="")
         case _E.FINISHED:
             status = replace(status, last_template=status.new_template)
         case _E.REMOVED:
@@ -211,17 +212,11 @@ def _counts(work: _Pass) -> Counts:
 
 def _in_place(work: _Pass) -> bool:
     """Whether the workloads have all that the state wants of their fields."""
-    case, wanted = work.case, step_of(work.case.status)
-    if wanted is None:
-        return True
-    step, batch = wanted
-    goal = goal_of(case.record.rollout_plan, case.status, case.now, batch)
-    scaling = case.found.handler.scale(case.seen, goal, step)
-    waiting = [str(live.key) for live, _ in pending(scaling, case.seen)]
-    waiting += [str(pod.key) for pod in scaling.pods]
-    if waiting:
-        work.wait(f"{waiting[0]} is to be changed" + (f", and {len(waiting) - 1} more" if len(waiting) > 1 else ""))
-    return not waiting
+    case = work.case
+    left = left_to_change(case.record.rollout_plan, case.status, case.found.handler, case.seen, case.now)
+    if left:
+        work.wait(f"{left[0]} is to be changed" + (f", and {len(left) - 1} more" if len(left) > 1 else ""))
+    return not left
 
 
 def _is_back(work: _Pass) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gitfleet.api.objects import JsonObject, JsonValue
-from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutMode
+from gitfleet.api.workload_records import MIXED, ClusterRolloutStatus, RolloutMode
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.held_fields import ABSENT, value_at
 from gitfleet.model.observations import LiveObject
@@ -70,7 +70,8 @@ def verified(case: Case) -> ClusterRolloutStatus:
         cluster=status.cluster,
         since=status.since,
         conditions=status.conditions,
-        last_template=status.last_template,
+        # What was rolled out last is not what all pods have, from now on until they all have the new one.
+        last_template=MIXED if mode is RolloutMode.IN_PLACE else status.last_template,
         mode=mode,
         original_size=sum(sizes) + has,
         target_size=size,

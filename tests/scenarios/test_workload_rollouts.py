@@ -14,7 +14,7 @@ KEY = NamespacedName("web", "web")
 
 def rollout(target: dict[str, Any], *sources: dict[str, Any], **plan: Any) -> dict[str, Any]:
     """A RolloutTrait web/web."""
-    spec = {"targetRef": _reference(target), "rolloutPlan": plan}
+    spec: dict[str, Any] = {"targetRef": _reference(target), "rolloutPlan": plan}
     if sources:
         spec["sourceRef"] = [_reference(one) for one in sources]
     return an_object("standard.oam.dev/v1alpha1", "RolloutTrait", "web", namespace="web", spec=spec)

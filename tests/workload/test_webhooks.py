@@ -60,8 +60,8 @@ def test_without_webhooks_nothing_is_asked() -> None:
 
 def test_only_those_of_the_phase_are_asked_and_with_what() -> None:
     own = {"replicas": 1, "batchRolloutWebhooks": [hook(name="own", url="http://own.example")]}
-    given = record(hook(metadata={"team": "a"}, timeout="3s", expectedStatus=[202]), hook(type="post-batch-rollout"),
-                   batches=[{"replicas": 1}, own])  # fmt: skip
+    mine, after = hook(metadata={"team": "a"}, timeout="3s", expectedStatus=[202]), hook(type=POST.value, name="after")
+    given = record(mine, after, batches=[{"replicas": 1}, own])
     first, second = ask(given, STATUS, PRE, {}, NOW).calls
     assert (first.url, second.url) == ("https://gate.example/x", "http://own.example")
     assert (first.timeout_seconds, first.expected_status, second.timeout_seconds) == (3.0, (202,), 10.0)

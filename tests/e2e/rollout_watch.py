@@ -1,0 +1,85 @@
+"""What the pods of a namespace go through while workload rollouts move them, seen by the official client."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from kubernetes.client import ApiException, AppsV1Api, CoreV1Api
+from urllib3.exceptions import HTTPError
+
+from tests.realparts.api_server import ApiServer
+
+_EVERY_SECONDS = 0.05
+
+
+class Sample(NamedTuple):
+    """How many pods there are at a moment, how many of them are ready, and the pods by image."""
+
+    pods: int
+    ready: int
+    images: tuple[tuple[str, int], ...]
+
+
+@dataclass(slots=True)
+class RolloutWatch:
+    """Samples of one namespace, without repetitions in a row."""
+
+    server: ApiServer
+    namespace: str
+    samples: list[Sample] = field(default_factory=list)
+
+    def scale(self, kind: str, name: str) -> dict[str, Any]:
+        """spec and status of a workload; nothing in either where it is not there."""
+        with self.server.client() as client:
+            read = getattr(AppsV1Api(client), f"read_namespaced_{kind}")
+            try:
+                live = read(name, self.namespace, _request_timeout=5)
+            except ApiException as error:
+                if error.status != 404:
+                    raise
+                return {"spec": {}, "status": {}}
+            found: dict[str, Any] = client.sanitize_for_serialization(live)
+            return found
+
+    def pods(self) -> list[Any]:
+        """The pods that are to stay."""
+        with self.server.client() as client:
+            return self._pods(CoreV1Api(client))
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Take samples while the block runs."""
+        over = threading.Event()
+        thread = threading.Thread(target=self._sample, args=(over,), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+    def _pods(self, core: CoreV1Api) -> list[Any]:
+        listed: list[Any] = core.list_namespaced_pod(self.namespace, _request_timeout=5).items
+        return [pod for pod in listed if pod.metadata.deletion_timestamp is None]
+
+    def _sample(self, over: threading.Event) -> None:
+        with self.server.client() as client:
+            core = CoreV1Api(client)
+            while not over.wait(_EVERY_SECONDS):
+                try:
+                    pods = self._pods(core)
+                except (ApiException, HTTPError, OSError):
+                    continue  # The server is away: look again.
+                images = [pod.spec.containers[0].image for pod in pods]
+                by_image = tuple(sorted((image, images.count(image)) for image in set(images)))
+                sample = Sample(len(pods), sum(map(_is_ready, pods)), by_image)
+                if not self.samples or self.samples[-1] != sample:
+                    self.samples.append(sample)
+
+
+def _is_ready(pod: Any) -> bool:
+    return any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions or ())
