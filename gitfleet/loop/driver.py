@@ -63,8 +63,8 @@ class Driver:
     `listen` gets every event as it becomes true, `configure` the configuration that holds for the next observation;
     `requests` keeps the branches by which people approve, `rendered` that with what clusters get, None where none are
     pushed; `approvals` looks who gave an approval; `forge` is told what a forge is to show, and returns at once;
-    `watching` vouches that clusters have not changed, None where each pass reads all of them; `pull` are the clusters
-    that are reached by agents; `workloads` is the loop's part of workload rollouts."""
+    `watching` vouches that clusters have not changed, None where each pass reads all of them; `pull` are those reached
+    by agents; `workloads` is the loop's part of workload rollouts."""
 
     reader: RepoReader
     states: StateBranch
@@ -100,8 +100,8 @@ class Driver:
     _heads: Heads | None = None
 
     def __post_init__(self) -> None:
-        self.asked_clusters = AskedClusters(handlers=self.workloads.handlers)
         self._kept = KeptObservations(clock=self.clock, watching=self.watching)
+        self.asked_clusters = AskedClusters(handlers=self.workloads.handlers)
         self._report = ReportedFailures(self.save_report).report
 
     @property
@@ -336,8 +336,7 @@ class Driver:
         if self.pull is not None:
             answered, operations = self.pull.perform(decision, operations, make_sure)
             decision = self.pull.without_steps(decision)
-        perform = partial(self.fanout.perform, decision.after.clusters)
-        performed = partial(self.desired_trees.encrypted.perform, perform)
+        performed = partial(self.desired_trees.encrypted.perform, partial(self.fanout.perform, decision.after.clusters))
         outcomes = (*answered, *self._repeats.perform(operations, self.clock, performed))
         self.workloads.carry_out(self.fanout, decision, make_sure)
         return outcomes

@@ -40,6 +40,7 @@ class Stored:
     workload: Workload | None = None
 
 
+_DAEMON_SET: Final = GroupKind("apps", "DaemonSet")
 _MAPPINGS: Final[Mapping[GroupKind | None, tuple[str, ...]]] = {
     None: ("metadata", "metadata.labels", "metadata.annotations"),
     kinds.SECRET: ("data", "stringData"),
@@ -117,6 +118,16 @@ def next_metadata(
     if key.group_kind == kinds.NAMESPACE:
         out["labels"] = {**(out.get("labels") or {}), "kubernetes.io/metadata.name": key.name}
     return out
+
+
+def with_template_generation(stored: Stored, body: JsonObject) -> JsonObject:
+    """A DaemonSet says the number of its newest template, as its pods do; a real server counts every change of it."""
+    if stored.live.key.group_kind != _DAEMON_SET or stored.workload is None or not stored.workload.revisions:
+        return body
+    metadata = body.get("metadata") or {}
+    number = {"deprecated.daemonset.template.generation": str(stored.workload.revisions[-1].number)}
+    annotations = {**(metadata.get("annotations") or {}), **number}
+    return {**body, "metadata": {**metadata, "annotations": annotations}}
 
 
 def default_delay(key: ObjectKey, body: JsonObject) -> Delay:

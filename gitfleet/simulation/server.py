@@ -27,6 +27,7 @@ from gitfleet.simulation.bodies import (
     patched,
     spec_of,
     stored_form,
+    with_template_generation,
     wrongly_typed,
 )
 from gitfleet.simulation.fields import content_of
@@ -294,7 +295,7 @@ class MemoryServer:
             self._keep(stored)
         if spec_changed:
             body = self._start(stored, kind, body, now)
-        self._show(stored, LiveObject(key, body))
+        self._show(stored, LiveObject(key, with_template_generation(stored, body)))
         return stored.live
 
     def restart(self, stored: Stored, now: datetime) -> None:
