@@ -10,6 +10,7 @@ from gitfleet.api.runs import StageStatus
 from gitfleet.api.stage_tasks import StageTask
 from gitfleet.api.staged import Stage
 from gitfleet.formats.durations import seconds_text
+from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.state import FleetState
 from gitfleet.rollout import staged
 from gitfleet.views.runs import RunView
@@ -58,6 +59,8 @@ def _stage(stage: StageStatus, spec: Stage) -> dict[str, Any]:
 
 
 def _task(task: StageTask) -> str:
+    if task.metrics:
+        return f"{task.type} of {named_briefly([metric.name for metric in task.metrics], 3)}"
     return task.type if not task.wait_seconds else f"{task.type} {seconds_text(task.wait_seconds)}"
 
 

@@ -144,6 +144,16 @@ def test_a_measurement_with_a_baseline_is_two_queries_and_waits_for_both() -> No
     assert "error-rate was 0.12 against 0.02 at" in found.message and found.verdict is FAILED
 
 
+def test_a_clock_that_was_put_back_makes_no_metric_wait_for_the_old_time() -> None:
+    metrics, where = [metric(count=3)], scope()
+    found, _ = measured(metrics, [0.01, 0.01], where)
+    back = advance(metrics, found.measurements, where, {}, at(-3600))
+    assert [one.at for one in back.queries] == [at(-3600)]
+    back = advance(metrics, back.measurements, where, {q.id: answer(q.id, 0.12) for q in back.queries}, at(-3600))
+    assert back.verdict is FAILED and "passed 2" not in back.message
+    assert verdict_of(standings_of(metrics, back.measurements)) is FAILED
+
+
 def test_another_scope_begins_with_nothing() -> None:
     found, _ = measured([metric()], [0.12], scope())
     other = advance([metric()], found.measurements, scope(key="two"), {}, BEGAN)

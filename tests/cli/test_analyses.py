@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,11 +38,11 @@ def measured(repo: Path, address: str = "http://prometheus.example:9090", image:
 
 def rates(server: PrometheusServer, canary: float) -> str:
     """What the target says, and the --allow-outbound for it; returns when Prometheus has it."""
-    server.target = "".join(
+    values = "".join(
         f'error_rate{{cluster="{name}",namespace="shop"}} {value}\n'
         for name, value in {"canary.one": canary, "canaryxone": 0.9, "prod-1": 0.9}.items()
     )
-    time.sleep(2.5)
+    server.scrape(values)
     return "127.0.0.1:" + server.url.rpartition(":")[2]
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import threading
+import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
 from .processes import HeldPort, ServerProcess
 
@@ -47,6 +50,7 @@ class PrometheusServer:
     def __init__(self, program: Path, folder: Path) -> None:
         """Keep data and log in a folder, which is this server's own."""
         self.target = ""
+        self._scraped = 0
         self._port = HeldPort()
         self.url = f"http://127.0.0.1:{self._port.number}"
         self._folder = folder
@@ -93,6 +97,22 @@ class PrometheusServer:
         self.process.stop()
         self._served.shutdown()
         self._served.server_close()
+
+    def scrape(self, text: str) -> None:
+        """Let the target say this, and wait until queries see it."""
+        self._scraped += 1
+        self.target = f"{text}scraped {self._scraped}\n"
+        deadline = time.monotonic() + _READY_SECONDS
+        while [one["value"][1] for one in self.query("scraped")] != [str(self._scraped)]:
+            if time.monotonic() > deadline:
+                raise RuntimeError("prometheus does not scrape its target; is its text well formed?")
+            time.sleep(0.2)
+
+    def query(self, text: str) -> list[Any]:
+        """The instant vector of a query, now."""
+        url = f"{self.url}/api/v1/query?{urllib.parse.urlencode({'query': text})}"
+        with urllib.request.urlopen(url, timeout=10) as response:
+            return list(json.load(response)["data"]["result"])
 
     def _is_ready(self) -> bool:
         try:
