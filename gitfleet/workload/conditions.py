@@ -17,19 +17,21 @@ TYPES: Final[Mapping[Phase, WorkloadConditionType]] = {
 }
 """The condition that tells of each phase: Unknown while it lasts, True once it is over or is the end."""
 _ENDS: Final = frozenset({_P.SUCCEEDED, _P.FAILED, _P.ABANDONED})
+_LETTING_GO: Final = frozenset({_P.BATCH_VERIFY_FAILED, _P.FAILING, _P.ABANDONING})
 _PAUSES: Final = frozenset({WorkloadReason.PAUSED, WorkloadReason.BATCH_PARTITION})
 
 
 def entered(
     status: ClusterRolloutStatus, left: Phase, phase: Phase, reason: WorkloadReason, why: str, now: datetime
 ) -> ClusterRolloutStatus:
-    """The status as it goes from one phase to another; `why` is the sentence of the event. A rollout that begins again
-    says nothing of the time before."""
+    """The status as it goes from one phase to another; `why` is the sentence of the event, and what has let go ends
+    with why it did. A rollout that begins again says nothing of the time before."""
     conditions = status.conditions
     if phase is Phase.VERIFYING_SPEC:
         conditions = ()
     elif TYPES[left] is not TYPES[phase]:
         conditions = _said(conditions, TYPES[left], Status.TRUE, WorkloadReason.DONE, "", now)
+    why = why or (message_of(status, left) if left in _LETTING_GO else "")
     status_of = Status.TRUE if phase in _ENDS else Status.UNKNOWN
     return replace(status, conditions=_said(conditions, TYPES[phase], status_of, reason, why, now))
 
@@ -39,7 +41,7 @@ def waiting(
 ) -> ClusterRolloutStatus:
     """The status with what its phase waits for, and whether that is a person who paused it."""
     conditions = status.conditions
-    if waits:
+    if waits and phase not in _LETTING_GO:  # whose condition goes on saying why
         conditions = _said(conditions, TYPES[phase], Status.UNKNOWN, reason, waits, now)
     paused = reason in _PAUSES
     if paused or find_condition(conditions, _T.BATCH_PAUSED) is not None:
