@@ -18,8 +18,8 @@ from gitfleet.status import sentence
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
-_BATCH_STEPS = (BatchState.IN_ROLLING, BatchState.VERIFYING, BatchState.FINALIZING)
-"""What lies between the beginning of a batch and its end."""
+_BATCH_STEPS = (BatchState.VERIFYING, BatchState.FINALIZING)
+"""What comes after the pods of a batch have changed, and before its end."""
 _NOT_SHOWN = (Reason.RESOURCE_NOT_AVAILABLE_YET,)
 
 
@@ -199,7 +199,7 @@ def line_of(event: Event, *, virtual: bool = False) -> str:
 
 
 def _is_on_its_way(event: Event) -> bool:
-    """Whether a workload rollout is between the beginning and the end of a batch, or only looks at its target."""
+    """Whether a workload rollout looks at its target, or at the pods that a batch has changed."""
     fields = event.fields
     on_its_way = fields["state"] == RollingState.VERIFYING_SPEC or fields.get("batchState") in _BATCH_STEPS
     return on_its_way and "waits" not in fields

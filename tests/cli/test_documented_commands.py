@@ -1,5 +1,5 @@
-"""Every command that README.md, examples/README.md and docs/*.md show in a fenced `sh` block is run, block after block,
-and so is every `python` block; a `text` block right behind it is what it prints.
+"""Every command that README.md, examples/README.md, the pages of the rollouts there and docs/*.md show in a fenced `sh`
+block is run, block after block, and so is every `python` block; a `text` block right behind it is what it prints.
 
 A page runs in a fresh folder that holds a config repo: what `gitfleet init` lays out, reconciled, with a branch
 `my-change`. A comment in front of a block may say `<!-- exit: N -->` (the block's last command ends so), or
@@ -23,6 +23,7 @@ from tests.cli.conftest import GIT, commit, git, make_repo
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES += sorted((ROOT / "examples").glob("*-rollout/README.md"))
 MOST_NOT_RUN = 3
 _FENCE = re.compile(r"^(?:<!-- (?P<marker>[^\n]*?) -->\n)?```sh\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _OF_ANOTHER_PROGRAM = re.compile(r"`(?:git|dask|kubectl) ")
@@ -97,7 +98,7 @@ def shell(home: Path, text: str, folder: Path | None = None) -> subprocess.Compl
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_commands_of_a_page(page: Path, place: Path) -> None:
-    if page.parent.name == "examples" or page.stem == "git-server-rules":
+    if "examples" in page.relative_to(ROOT).parts or page.stem == "git-server-rules":
         shutil.copytree(ROOT / "examples", place / "fleet" / "examples")
     for block in blocks_of(page):
         if block.not_run:

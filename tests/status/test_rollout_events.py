@@ -88,7 +88,7 @@ def event_of(status: ClusterRolloutStatus) -> Event:
     [
         (on("a", Phase.VERIFYING_SPEC), " is in verifyingSpec", False),
         (on("a", Phase.BATCH_INITIALIZING), ": batch 1 of 4 begins", True),
-        (on("a", Phase.BATCH_IN_ROLLING, batch=1), ": batch 2 of 4 rolls", False),
+        (on("a", Phase.BATCH_IN_ROLLING, batch=1), ": batch 2 of 4 rolls", True),
         (on("a", Phase.BATCH_VERIFYING, batch=1), ": batch 2 of 4 is being verified", False),
         (on("a", Phase.BATCH_FINALIZING, batch=3), ": batch 4 of 4 is being finalized", False),
         (on("a", Phase.BATCH_READY), ": batch 1 of 4 is ready", True),
