@@ -87,7 +87,7 @@ def test_a_step_is_delivered_once_and_waits_for_its_agent() -> None:
 def test_an_agent_that_is_killed_repeats_no_step(step: AgentStep) -> None:
     world = pull_world(OLD)
     world.commit(NEW, rollout(NEW, OLD, numBatches=2))
-    killed = []
+    killed: list[AgentStep] = []
 
     def kill(_: str, at: AgentStep) -> None:
         if at is step and delivered(world) and len(killed) < 4:
