@@ -30,6 +30,7 @@ class StagedHistory(History):
     def _measures(self) -> tuple[MetricRule, ...]:
         """Too many errors, no data and errors of the provider for a while each, and at last that all is well."""
         dice, found = Random(f"metrics {self.seed}"), list[MetricRule]()
+        self.measure_dice = dice
         for minute in range(0, 600, 3):
             start, end = timedelta(minutes=minute), timedelta(minutes=minute + 3)
             answer = dice.choice(({"value": 0.01}, {"value": 0.01}, {"value": 0.12}, {"no_data": True}, {"fail": True}))
@@ -71,8 +72,8 @@ class StagedHistory(History):
         return builders.to_yaml(body)
 
     def _measured(self, stage: dict[str, Any], *, is_last: bool) -> dict[str, Any]:
-        """The stage, with an Analysis after some."""
-        dice = self.dice
+        """The stage, with an Analysis after some; by dice of its own: the other moves of a seed stay as they were."""
+        dice = self.measure_dice
         if dice.random() < 0.6:
             return stage
         fields: dict[str, Any] = {"count": dice.choice((1, 2)), "failureLimit": dice.choice((0, 1))}
