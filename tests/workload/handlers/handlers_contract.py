@@ -41,12 +41,16 @@ class Rolling:
     @property
     def seen(self) -> Workloads:
         target = self.live(self.target)
-        labels = target.body["spec"]["selector"]["matchLabels"]
-        pods = self.side.pods(",".join(f"{name}={value}" for name, value in labels.items()))
+        labels = ",".join(f"{k}={v}" for k, v in target.body["spec"]["selector"]["matchLabels"].items())
+        pods = [{"apiVersion": "v1", "kind": "Pod", **pod} for pod in self.side.pods(labels)]
+        if target.key.kind == "Deployment":  # for its ReplicaSets are asked instead (ports/clusters.py)
+            path = f"/apis/apps/v1/namespaces/{self.side.namespace}/replicasets"
+            _, found = self.side.send("GET", path, query={"labelSelector": labels})
+            pods = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", **one} for one in found["items"]]
         return Workloads(
             target=target,
             sources=tuple(map(self.live, self.sources)),
-            pods=tuple(LiveObject(key_of({"apiVersion": "v1", "kind": "Pod", **pod}), pod) for pod in pods),
+            pods=tuple(LiveObject(key_of(pod), pod) for pod in pods),
             wanted=self.target,
         )
 
