@@ -232,7 +232,7 @@ def stage(
 def analysis(metric: str = "error-rate", *, limit: float = 0.05, **fields: Any) -> dict[str, Any]:
     """An Analysis of a metric of the template web/NAME; `fields` are those of the metric, and `onFailure` and `scope`
     of the task."""
-    own = {name: fields.pop(name) for name in ("onFailure", "scope") if name in fields}
+    own: dict[str, Any] = {name: fields.pop(name) for name in ("onFailure", "scope") if name in fields}
     reference = {"namespace": "web", "name": metric}
     one = {"name": metric, "metricsRange": {"max": limit}, "templateRef": reference, **fields}
     return {"type": "Analysis", "metrics": [one], **own}
