@@ -143,6 +143,29 @@ def test_a_deployment_in_place_by_hand_and_then_to_the_end(fleet: Fleet, strateg
     assert max(sample.pods for sample in fleet.watch.samples) <= most
 
 
+@pytest.mark.parametrize("between", ["web:bad", "web:2"])
+@pytest.mark.parametrize(("strategy", "most"), [("IncreaseFirst", 7), ("DecreaseFirst", 5)])
+def test_another_content_amid_a_batch(fleet: Fleet, strategy: str, most: int, between: str) -> None:
+    """Pods of three revisions are told apart, and those of a bad one hold nothing up."""
+    old = fleet.deployment("web", "web:1")
+    batches = [{"replicas": 2, "maxUnavailable": 1}, {"replicas": 2, "maxUnavailable": 1}, {"replicas": 1}]
+    plan: dict[str, Any] = {"rolloutStrategy": strategy, "rolloutBatches": batches, "lastBatchToRollout": 0}
+    fleet.commit(old, fleet.rollout(old, **plan))
+    fleet.until_there("deployment", "web")
+    fleet.until(rollingState="verifyingSpec")
+    fleet.watch.samples.clear()
+    fleet.commit(fleet.deployment("web", between))
+    if between == "web:bad":
+        eventually(lambda: any(pod.spec.containers[0].image == between for pod in fleet.watch.pods()))
+    else:
+        fleet.until(batchRollingState="batchReady", upgradedReadyReplicas=2)
+    fleet.commit(fleet.deployment("web", "web:3"), fleet.rollout(old, **{**plan, "lastBatchToRollout": 2}))
+    fleet.until(rollingState="rolloutSucceed")
+    eventually(lambda: {pod.spec.containers[0].image for pod in fleet.watch.pods()} == {"web:3"})
+    assert min(sample.ready for sample in fleet.watch.samples) >= 4
+    assert max(sample.pods for sample in fleet.watch.samples) <= most
+
+
 def test_a_stateful_set_in_place_batch_by_batch(fleet: Fleet) -> None:
     old = fleet.stateful_set("db:1")
     plan: dict[str, Any] = {"numBatches": 2, "lastBatchToRollout": 0}

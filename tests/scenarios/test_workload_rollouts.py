@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import ClusterRolloutStatus, RollingState
 from tests.builders import an_object, deployment, member_cluster, namespace, placement, stateful_set
@@ -24,9 +27,9 @@ def _reference(body: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": body["apiVersion"], "kind": body["kind"], "name": body["metadata"]["name"]}
 
 
-def a_world(*bodies: dict[str, Any]) -> World:
+def a_world(*bodies: dict[str, Any], rules: tuple[ClusterRule, ...] = ()) -> World:
     """One cluster with the namespace web and these objects, settled."""
-    world = World()
+    world = World(rules=rules)
     world.commit(member_cluster("c1"), namespace("web"), placement("web", "web"), *bodies)
     world.settle()
     return world
@@ -70,3 +73,39 @@ def test_in_place_where_the_rollout_and_the_new_content_come_in_one_commit() -> 
     world.settle()
     assert status(world).rolling_state is RollingState.SUCCEEDED, status(world)
     assert status(world).last_template == status(world).new_template
+
+
+@pytest.mark.parametrize(("between", "passes"), [("web:bad", 2), ("web:bad", 4), ("web:2", 1), ("web:2", 2)])
+@pytest.mark.parametrize(
+    ("strategy", "unavailable"), [("IncreaseFirst", 0), ("IncreaseFirst", 1), ("DecreaseFirst", 1)]
+)
+def test_another_content_amid_a_rollout_in_place_takes_no_ready_pod_too_many(
+    between: str, passes: int, strategy: str, unavailable: int
+) -> None:
+    """A bad image that is put right, and a good one that is followed by another: it succeeds by itself."""
+    old = deployment("web", "web", "web:1", replicas=5)
+    plan = {"replicas": 2, "maxUnavailable": unavailable}, {"replicas": 3, "maxUnavailable": unavailable}
+    trait = rollout(old, rolloutStrategy=strategy, rolloutBatches=list(plan))
+    bad = ClusterRule(object=ObjectPattern(image="*:bad"), available="never")
+    world = a_world(old, trait, rules=(bad,))
+    ready: list[int] = []
+
+    def count() -> None:
+        body = world.live("c1", "Deployment", "web", "web")
+        assert body is not None
+        ready.append(int(body["status"].get("readyReplicas") or 0))
+
+    world.watch = lambda _: count()
+    world.commit(deployment("web", "web", between, replicas=5))
+    for _ in range(passes):  # into the middle of the first batch, or of the second
+        world.rest()
+        count()
+        world.advance(seconds=5)
+    began = status(world)
+    assert began.rolling_state is RollingState.ROLLING_IN_BATCHES
+    world.commit(deployment("web", "web", "web:3", replicas=5))
+    world.settle(each=count)
+    assert status(world).rolling_state is RollingState.SUCCEEDED, status(world)
+    body = world.live("c1", "Deployment", "web", "web")
+    assert body is not None and body["status"]["updatedReplicas"] == body["status"]["replicas"] == 5
+    assert min(ready) >= 5 - unavailable, ready
