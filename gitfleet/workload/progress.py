@@ -372,7 +372,7 @@ def _next(work: _Pass) -> RolloutEvent | None:
     batches = batches_of(plan, span_of(status))
     if status.current_batch < last_batch(plan, batches):
         return _E.NEXT_BATCH
-    raised = f"batch {status.current_batch} is the last one to roll out for now; raise lastBatchToRollout to go on"
+    raised = f"lastBatchToRollout is {plan.last_batch}, which counts from 0, and that batch is done; raise it to go on"
     work.wait(raised, WorkloadReason.BATCH_PARTITION)
     return None
 
