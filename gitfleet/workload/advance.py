@@ -45,10 +45,12 @@ class _Found:
 def advance_workloads(request: Request, failures: Failures) -> Advance:
     """One pass over all rollouts. One that fails, or a cluster of one, stays as it is, and is noted."""
     found, records = _Found(Lookup(request)), dict[NamespacedName, RolloutRecord]()
+    for before in request.before.values():
+        for status in before.clusters:
+            found.lookup.claim(before, status)
     for key in sorted({*request.rollouts, *request.before}):
-        before = request.before.get(key)
-        subject = Subject("WorkloadRollout", str(key))
-        record = failures.contain(subject, before, _advance_one, key, found, failures)
+        subject, known = Subject("WorkloadRollout", str(key)), request.before.get(key)
+        record = failures.contain(subject, known, _advance_one, key, found, failures)
         if record is not None:
             records[key] = record
     same = records.keys() == request.before.keys() and all(records[k] is one for k, one in request.before.items())
@@ -78,6 +80,7 @@ def _advance_one(key: NamespacedName, found: _Found, failures: Failures) -> Roll
         if advanced is None:
             continue
         statuses.append(advanced.status)
+        found.lookup.claim(record, advanced.status)
         found.calls += advanced.calls
         found.wakes += [advanced.wake_at] if advanced.wake_at is not None else []
         if advanced.asks or advanced.status.rolling_state is RollingState.FAILED:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.objects import Manifest
+from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import (
@@ -60,8 +60,24 @@ class Lookup:
     templates of manifests."""
 
     request: Request
+    claims: dict[tuple[str, Identity], NamespacedName] = field(default_factory=dict)
+    """Which rollout moves a workload on a cluster."""
     _wanted: dict[str, Wanted] = field(default_factory=dict)
     _templates: dict[str, str] = field(default_factory=dict)
+
+    def claim(self, record: RolloutRecord, status: ClusterRolloutStatus) -> None:
+        """Note what a rollout moves on a cluster."""
+        if status.is_running and status.target is not None:
+            for key in (status.target, *status.sources):
+                self.claims.setdefault((status.cluster, key.identity), record.key)
+
+    def claimed_by_other(self, record: RolloutRecord, cluster: str, found: Found) -> str:
+        """Why the workloads are not this rollout's to move, "" where they are."""
+        for key in (found.target, *found.sources):
+            other = self.claims.get((cluster, key.identity), record.key)
+            if other != record.key:
+                return f"rollout {other} moves {key}; let one rollout name it"
+        return ""
 
     def wanted_on(self, cluster: str) -> Wanted:
         """What placements want on a cluster."""
@@ -157,7 +173,7 @@ def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Adva
             now=now,
             answers=lookup.request.answers,
             templates={one.key: one for one in record.templates},
-            turn=turn.first,
+            turn=turn.first or lookup.claimed_by_other(record, status.cluster, found),
             renewed=turn.renewed,
         )
     )

@@ -23,6 +23,14 @@ def rollout(target: dict[str, Any], *sources: dict[str, Any], **plan: Any) -> di
     return an_object("standard.oam.dev/v1alpha1", "RolloutTrait", "web", namespace="web", spec=spec)
 
 
+def app_rollout(name: str, target: str, source: str | None = None, **plan: Any) -> dict[str, Any]:
+    """An AppRollout of the placement web, from one snapshot of it to another one."""
+    spec: dict[str, Any] = {"placementRef": {"name": "web"}, "targetRevision": target, "rolloutPlan": plan}
+    if source is not None:
+        spec["sourceRevision"] = source
+    return an_object("core.oam.dev/v1beta1", "AppRollout", name, namespace="web", spec=spec)
+
+
 def _reference(body: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": body["apiVersion"], "kind": body["kind"], "name": body["metadata"]["name"]}
 
@@ -109,3 +117,41 @@ def test_another_content_amid_a_rollout_in_place_takes_no_ready_pod_too_many(
     body = world.live("c1", "Deployment", "web", "web")
     assert body is not None and body["status"]["updatedReplicas"] == body["status"]["replicas"] == 5
     assert min(ready) >= 5 - unavailable, ready
+
+
+def test_from_one_snapshot_to_another_and_the_source_stays_until_its_pods_have_moved() -> None:
+    old, new = deployment("web", "web-1", "web:1", replicas=4), deployment("web", "web-2", "web:2", replicas=4)
+    world = a_world(old)
+    seen: list[tuple[int, int]] = []
+    world.commit(new, app_rollout("web", "1", "0", numBatches=2), remove=[old])
+    world.settle(each=lambda: seen.append((replicas(world, "web-1"), replicas(world, "web-2"))))
+    assert status(world).rolling_state is RollingState.SUCCEEDED, status(world)
+    assert list(dict.fromkeys(seen)) == [(4, 0), (4, 2), (2, 2), (2, 4), (0, 4), (-1, 4)]
+
+
+def test_two_rollouts_of_one_workload_go_one_after_the_other() -> None:
+    old = deployment("web", "web", "web:1", replicas=2)
+    world = a_world(old)
+    world.commit(app_rollout("app", "1", "0", lastBatchToRollout=0, numBatches=2), rollout(old))
+    world.settle()
+    world.commit(deployment("web", "web", "web:2", replicas=2))
+    world.settle()
+    trait, app = status(world), world.state().rollouts[NamespacedName("web", "app")].clusters[0]
+    assert app.rolling_state is RollingState.ROLLING_IN_BATCHES
+    assert trait.rolling_state is RollingState.VERIFYING_SPEC
+    assert trait.conditions[0].message == "rollout web/app moves Deployment/web/web; let one rollout name it"
+
+
+def test_the_number_of_pods_of_a_manifest_without_one_outlives_a_rollout() -> None:
+    old = deployment("web", "web", "web:1", replicas=None)
+    world = a_world(old, rollout(old))
+    key = next(one.key for one in world.fleet.cluster("c1").objects() if one.key.kind == "Deployment")
+    world.fleet.cluster("c1").mutate(key, [{"op": "add", "path": "/spec/replicas", "value": 5}])
+    world.settle()
+    for version in (2, 3):
+        world.commit(deployment("web", "web", f"web:{version}", replicas=None))
+        world.settle()
+        assert (status(world).rolling_state, replicas(world, "web")) == (RollingState.SUCCEEDED, 5)
+    world.commit(deployment("web", "web", "web:3", replicas=None, labels={"a": "b"}))
+    world.settle()
+    assert replicas(world, "web") == 5
