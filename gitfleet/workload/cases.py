@@ -9,13 +9,13 @@ from datetime import datetime
 from gitfleet.api.metrics import MetricTemplate
 from gitfleet.api.objects import JsonValue, ObjectKey
 from gitfleet.api.values import NamespacedName
-from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutRecord
+from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutMode, RolloutRecord
 from gitfleet.model.calls import Answers, Call
 from gitfleet.model.held_fields import ABSENT, Fields
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.workload.fields import key_text
 from gitfleet.workload.finding import Found, Wanted, live_of
-from gitfleet.workload.handlers import Workloads
+from gitfleet.workload.handlers import WorkloadHandler, Workloads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +67,18 @@ def workloads_of(
         wanted=manifest.body if manifest is not None else None,
         originals=originals_of(status, found.target),
     )
+
+
+def needs_pods(status: ClusterRolloutStatus, handler: WorkloadHandler | None) -> bool:
+    """Whether a rollout is judged by the pods of its target: one that is under way in place, where the kind of workload
+    asks for it."""
+    in_place = status.is_running and status.mode in (None, RolloutMode.IN_PLACE)
+    return in_place and handler is not None and handler.needs_pods
+
+
+def lacks_pods(found: Found, status: ClusterRolloutStatus, observation: ClusterObservation) -> bool:
+    """Whether the pods were not read that a rollout is judged by."""
+    return needs_pods(status, found.handler) and found.target not in observation.pods
 
 
 def originals_of(status: ClusterRolloutStatus, target: ObjectKey) -> Fields | None:

@@ -27,7 +27,7 @@ from gitfleet.model.held_fields import ABSENT, Fields, FieldValue, HeldByCluster
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import DeletePod, Patch, RolloutWrite
 from gitfleet.model.works import Work
-from gitfleet.workload.cases import workloads_of
+from gitfleet.workload.cases import lacks_pods, workloads_of
 from gitfleet.workload.fields import merge_patch, pending
 from gitfleet.workload.finding import Found, NotFoundHere, Wanted
 from gitfleet.workload.goals import goal_of, step_of
@@ -113,8 +113,10 @@ def _on_cluster(
         return None  # the first deployment in place: nothing is there that could be moved
     step, goal = wants
     scaling = found.handler.scale(seen, goal, step)
-    fields = dict(_held(record, status, scaling, seen, step))
     moves = status.rolling_state in _RUNNING or status.let_go == RELEASED
+    # What is judged by pods that were not read would be moved wrongly: it stays as it is until they are.
+    moves = moves and not lacks_pods(found, status, observation)
+    fields = dict(_held(record, status, scaling, seen, enforced=moves or step is Step.HOLD))
     steps = tuple(_steps(record, status, scaling, seen)) if moves else ()
     return Movement(held={status.cluster: fields}, steps=steps)
 
@@ -134,10 +136,9 @@ def _wants(
 
 
 def _held(
-    record: RolloutRecord, status: ClusterRolloutStatus, scaling: Scaling, seen: Workloads, step: Step
+    record: RolloutRecord, status: ClusterRolloutStatus, scaling: Scaling, seen: Workloads, *, enforced: bool
 ) -> Iterator[tuple[Identity, HeldFields]]:
-    """What is held of each workload. What is over is not enforced: its fields stay as they are on the cluster."""
-    enforced = status.rolling_state in _RUNNING or step is Step.HOLD or status.let_go == RELEASED
+    """What is held of each workload. What is not `enforced`, as it is over, stays as it is on the cluster."""
     stays = _stays(record, status)
     for key in {*scaling.fields, *status.sources}:
         of_key = scaling.fields.get(key, {})

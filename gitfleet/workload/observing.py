@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import ObjectKey
-from gitfleet.api.workload_records import RolloutMode, RolloutRecord
+from gitfleet.api.workload_records import RolloutRecord
 from gitfleet.api.workload_rollouts import RolloutTrait, WorkloadRollout
+from gitfleet.workload.cases import needs_pods
 from gitfleet.workload.finding import key_of
 from gitfleet.workload.handlers import Handlers
 
@@ -34,15 +35,11 @@ def keys_to_observe(
 
 
 def pods_to_observe(records: Iterable[RolloutRecord], handlers: Handlers) -> dict[str, set[ObjectKey]]:
-    """The workloads whose pods must be read, by cluster: those that are rolled out in place now, where their kind asks
-    for it."""
+    """The workloads whose pods must be read, by cluster."""
     found: dict[str, set[ObjectKey]] = {}
     for record in records:
         for status in record.clusters:
             target = status.target
-            if target is None or not status.is_running or status.mode not in (None, RolloutMode.IN_PLACE):
-                continue
-            handler = handlers.get(target.group_kind)
-            if handler is not None and handler.needs_pods:
+            if target is not None and needs_pods(status, handlers.get(target.group_kind)):
                 found.setdefault(status.cluster, set()).add(target)
     return found

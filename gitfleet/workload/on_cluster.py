@@ -24,7 +24,7 @@ from gitfleet.model.calls import Answers
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.state import Inventory, PlacementRecord
 from gitfleet.model.works import Work
-from gitfleet.workload.cases import Advanced, Case, workloads_of
+from gitfleet.workload.cases import Advanced, Case, lacks_pods, workloads_of
 from gitfleet.workload.conditions import waiting
 from gitfleet.workload.finding import Found, NotFoundHere, Wanted, find, placement_of
 from gitfleet.workload.goals import left_to_change
@@ -146,6 +146,8 @@ def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, 
         seen = workloads_of(found, status, wanted, observation)
     except NotFoundHere as not_found:
         return None if record.removing and not status.is_running else _waits(status, str(not_found), request.now)
+    if seen.target is not None and lacks_pods(found, status, observation):
+        return _waits(status, f"the pods of {found.target} could not be read", request.now)
     return _over_seen(_Here(record, status, found, wanted, digest), seen, turn, lookup)
 
 
