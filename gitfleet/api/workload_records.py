@@ -164,11 +164,11 @@ class ClusterRolloutStatus:
     """How far a rollout is on one cluster.
 
     `attempt` counts how often the rollout began again here; it is a part of every idempotency key. `target` and
-    `sources` are the workloads, as they were found, and `started_with` is how many pods the target had when it was
-    claimed. `half` says that the second half of the batch is under way; `batch_started` is when the batch began to
-    roll. `revert` says that what is let go goes back to the pods of before; `let_go` is a digest of the workloads'
-    manifests when the rollout's file went: its pods stay as they are until those change. `originals` are the values
-    that the fields had which the rollout holds, by the workload's kind/name and JSON
+    `sources` are the workloads, as they were found, `revision` is the snapshot that was named, and `started_with` is
+    how many pods the target had when it was claimed. `half` says that the second half of the batch is under way;
+    `batch_started` is when the batch began to roll. `revert` says that what is let go goes back to the pods of before;
+    `let_go` is a digest of the workloads' manifests when the rollout's file went: its pods stay as they are until those
+    change. `originals` are the values that the fields had which the rollout holds, by the workload's kind/name and JSON
     pointer: they come back where no placement has the workload.
     """
 
@@ -183,6 +183,7 @@ class ClusterRolloutStatus:
     upgraded_ready_replicas: int = 0
     new_template: Annotated[str, At("newPodTemplateIdentifier")] = ""
     last_template: Annotated[str, At("lastAppliedPodTemplateIdentifier")] = ""
+    revision: str = ""
     attempt: int = 0
     target: ObjectKey | None = None
     sources: tuple[ObjectKey, ...] = ()

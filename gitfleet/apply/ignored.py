@@ -43,6 +43,11 @@ class Ignored:
         found = self.held.get(key.identity) if self.held else None
         return found.fields if found is not None else {}
 
+    def untouched(self, key: ObjectKey) -> str:
+        """Why nothing is written to an object now, "" where something may be."""
+        found = self.held.get(key.identity) if self.held else None
+        return f"{key} waits for rollout {found.rollout}: {found.untouched}" if found and found.untouched else ""
+
     def compared(self, key: ObjectKey, body: JsonObject, live: JsonObject) -> tuple[JsonObject, JsonObject]:
         """A manifest and the live object without what is left alone; the very same two where that is nothing. What is
         held is in the live object as the manifest has it."""

@@ -40,6 +40,8 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
     live = claims.live(key)
     if work.apply_strategy.type.only_reports:
         return _report(manifest, work, live, claims)
+    if waits := request.compared.ignored.untouched(key):
+        return left_alone(manifest, work, live, KeepCode.ROLLOUT, waits)
     holder = claims.holders[identity]
     if holder is not work.placement and holder != work.placement:
         return _of_another(holder, manifest, work, live, claims)

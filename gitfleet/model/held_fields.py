@@ -42,11 +42,12 @@ def parts_of(pointer: str) -> list[str]:
 class HeldFields:
     """What one rollout holds of one object: `fields` have these values when the object is applied, whatever its
     manifest says, and are not compared. Where `stays`, the object is not deleted, though no placement has it any
-    more."""
+    more. Where `untouched`, why nothing at all is written to it now."""
 
     rollout: NamespacedName
     fields: Fields = field(default_factory=dict)
     stays: bool = False
+    untouched: str = ""
 
 
 HeldByCluster: TypeAlias = Mapping[str, Mapping[Identity, HeldFields]]

@@ -10,6 +10,7 @@ from gitfleet.api.metrics import MetricTemplate
 from gitfleet.api.objects import JsonValue, ObjectKey
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutMode, RolloutRecord
+from gitfleet.formats.managed_fields import is_own_apply, managed_entries
 from gitfleet.model.calls import Answers, Call
 from gitfleet.model.held_fields import ABSENT, Fields
 from gitfleet.model.observations import ClusterObservation
@@ -22,7 +23,8 @@ from gitfleet.workload.handlers import WorkloadHandler, Workloads
 class Case:
     """One rollout on one cluster. `template` identifies the newest content of the target; `applied` says that the
     target has been applied as it is wanted; `turn` why another cluster comes first ("": it is this one's turn);
-    `renewed` that the plan is another one than in the pass before, or the file came back."""
+    `renewed` that the plan is another one than in the pass before, or the file came back; `goes_back` that the target
+    is to be deleted while a source is to stay."""
 
     record: RolloutRecord
     status: ClusterRolloutStatus
@@ -36,6 +38,7 @@ class Case:
     answers: Answers
     templates: Mapping[NamespacedName, MetricTemplate] = field(default_factory=dict)
     turn: str = ""
+    goes_back: bool = False
     taken_over: bool = False
     renewed: bool = False
 
@@ -50,6 +53,26 @@ class Advanced:
     wake_at: datetime | None = None
     waits: str = ""
     asks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """Whether anybody wants the target, and any of the sources: a placement, or whoever made it beside gitfleet."""
+
+    target: bool
+    sources: bool
+
+    @classmethod
+    def of(cls, found: Found, wanted: Wanted, seen: Workloads) -> Needed:
+        """As things are on one cluster."""
+        live = {one.key.identity: one for one in (seen.target, *seen.sources) if one is not None}
+
+        def is_wanted(key: ObjectKey) -> bool:
+            there = live.get(key.identity)
+            own = there is not None and any(is_own_apply(entry) for entry in managed_entries(there.body))
+            return key.identity in wanted.manifests or (there is not None and not own)
+
+        return cls(is_wanted(found.target), any(map(is_wanted, found.sources)))
 
 
 def workloads_of(

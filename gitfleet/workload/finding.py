@@ -9,6 +9,7 @@ from gitfleet.api.objects import Identity, JsonObject, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.workload_records import RolloutRecord
 from gitfleet.api.workload_rollouts import WorkloadReference
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.state import PlacementRecord
 from gitfleet.model.works import Work
@@ -22,12 +23,14 @@ class NotFoundHere(Exception):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
     """The workloads by their keys, and who knows their kind; `sources` are none where the target has both revisions.
-    `revision` is the snapshot that the cluster must have before the rollout begins ("" where any will do)."""
+    `revision` is the snapshot that the cluster must have before the rollout begins ("" where any will do), `template`
+    what identifies the target's content in it."""
 
     target: ObjectKey
     sources: tuple[ObjectKey, ...]
     handler: WorkloadHandler
     revision: str = ""
+    template: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,23 +91,26 @@ def _of_snapshots(
     placement = placements.get(key) if key is not None else None
     if key is None or placement is None:
         raise NotFoundHere(f"there is no placement {key}; name one in placementRef")
-    target = _workload_in(record, placement, record.target_revision, handlers)
+    manifest = _workload_in(record, placement, record.target_revision, handlers)
+    target = manifest.key
     sources: tuple[ObjectKey, ...] = ()
     if record.source_revision is not None:
-        source = _workload_in(record, placement, record.source_revision, handlers)
+        source = _workload_in(record, placement, record.source_revision, handlers).key
         sources = () if source.identity == target.identity else (source,)
     revision = f"{key.name}-{record.target_revision}-snapshot"
-    return Found(target=target, sources=sources, handler=_handler(target, sources, handlers), revision=revision)
+    handler = _handler(target, sources, handlers)
+    template = digest_of(handler.template(manifest.body))[:16]
+    return Found(target=target, sources=sources, handler=handler, revision=revision, template=template)
 
 
-def _workload_in(record: RolloutRecord, placement: PlacementRecord, index: str | None, handlers: Handlers) -> ObjectKey:
+def _workload_in(record: RolloutRecord, placement: PlacementRecord, index: str | None, handlers: Handlers) -> Manifest:
     snapshot = next((one for one in placement.resource_snapshots if str(one.index) == index), None)
     name = f"snapshot {index} of placement {placement.placement.key}"
     if snapshot is None or snapshot.manifests is None:
         raise NotFoundHere(f"{name} is not kept; name one that `gitfleet get snapshots` lists")
     found = list(_candidates(record, snapshot.manifests, handlers))
     if len(found) == 1:
-        return found[0].key
+        return found[0]
     if not found:
         named = f" {record.component_list[0]}" if record.component_list else ""
         raise NotFoundHere(f"{name} has no workload{named} of a kind that a rollout can move")

@@ -27,7 +27,7 @@ from gitfleet.model.held_fields import ABSENT, Fields, FieldValue, HeldByCluster
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import DeletePod, Patch, RolloutWrite
 from gitfleet.model.works import Work
-from gitfleet.workload.cases import lacks_pods, workloads_of
+from gitfleet.workload.cases import Needed, lacks_pods, workloads_of
 from gitfleet.workload.fields import merge_patch, pending
 from gitfleet.workload.finding import Found, NotFoundHere, Wanted
 from gitfleet.workload.goals import goal_of, step_of
@@ -63,8 +63,8 @@ def movement(
     now: datetime,
     failures: Failures,
 ) -> Movement:
-    """What each record holds and does on each of its clusters that answers. Of one that fails all that it may hold is
-    as the cluster has it, and nothing is done."""
+    """What each record holds and does on each of its clusters that answers. Where one fails, or where not all that it
+    names was read, nothing is written to its workloads, and none of them goes."""
     held: dict[str, dict[Identity, HeldFields]] = {}
     steps: list[RolloutWrite] = []
     wanted: dict[str, Wanted] = {}
@@ -77,7 +77,7 @@ def movement(
                 wanted[status.cluster] = Wanted.of(works.get(status.cluster, ()))
             subject = Subject("WorkloadRollout", str(key), status.cluster)
             on = (record, status, wanted[status.cluster], observation, handlers, now)
-            here = failures.contain(subject, None, _on_cluster, *on)
+            here = failures.contain(subject, _untouched(record, status, "it cannot be judged"), _on_cluster, *on)
             if here is not None:
                 held.setdefault(status.cluster, {}).update(here.held.get(status.cluster, {}))
                 steps += here.steps
@@ -101,13 +101,15 @@ def _on_cluster(
     now: datetime,
 ) -> Movement | None:
     target = status.target
-    if target is None or target.group_kind not in handlers:
+    if target is None:
         return None
+    if target.group_kind not in handlers:
+        return _untouched(record, status, f"no handler of {target.group_kind} is installed")
     found = Found(target=target, sources=status.sources, handler=handlers[target.group_kind])
     try:
         seen = workloads_of(found, status, wanted, observation)
-    except NotFoundHere:
-        return None  # it is read before anything is applied over it
+    except NotFoundHere as not_read:
+        return _untouched(record, status, str(not_read))
     wants = _wants(record, status, found, seen, now)
     if wants is None:
         return None  # the first deployment in place: nothing is there that could be moved
@@ -116,9 +118,16 @@ def _on_cluster(
     moves = status.rolling_state in _RUNNING or status.let_go == RELEASED
     # What is judged by pods that were not read would be moved wrongly: it stays as it is until they are.
     moves = moves and not lacks_pods(found, status, observation)
-    fields = dict(_held(record, status, scaling, seen, enforced=moves or step is Step.HOLD))
+    needed = Needed.of(found, wanted, seen)
+    fields = dict(_held(record, status, scaling, (seen, needed), enforced=moves or step is Step.HOLD))
     steps = tuple(_steps(record, status, scaling, seen)) if moves else ()
     return Movement(held={status.cluster: fields}, steps=steps)
+
+
+def _untouched(record: RolloutRecord, status: ClusterRolloutStatus, why: str) -> Movement:
+    keys = [key for key in (status.target, *status.sources) if key is not None]
+    held = {key.identity: HeldFields(rollout=record.key, stays=True, untouched=why) for key in keys}
+    return Movement(held={status.cluster: held})
 
 
 def _wants(
@@ -136,14 +145,19 @@ def _wants(
 
 
 def _held(
-    record: RolloutRecord, status: ClusterRolloutStatus, scaling: Scaling, seen: Workloads, *, enforced: bool
+    record: RolloutRecord,
+    status: ClusterRolloutStatus,
+    scaling: Scaling,
+    there: tuple[Workloads, Needed],
+    *,
+    enforced: bool,
 ) -> Iterator[tuple[Identity, HeldFields]]:
     """What is held of each workload. What is not `enforced`, as it is over, stays as it is on the cluster."""
-    stays = _stays(record, status)
+    seen, needed = there
     for key in {*scaling.fields, *status.sources}:
         of_key = scaling.fields.get(key, {})
         fields = of_key if enforced else _as_live(of_key, _live(seen, key))
-        yield key.identity, HeldFields(rollout=record.key, fields=fields, stays=stays and key in status.sources)
+        yield key.identity, HeldFields(rollout=record.key, fields=fields, stays=_stays(record, status, needed, key))
 
 
 def _holding(seen: Workloads, found: Found) -> Goal:
@@ -154,8 +168,13 @@ def _holding(seen: Workloads, found: Found) -> Goal:
     return Goal(mode=mode, strategy=strategy, original=size, size=size, source_sizes=sizes)
 
 
-def _stays(record: RolloutRecord, status: ClusterRolloutStatus) -> bool:
-    """Whether a workload with the older content is not to be deleted: its pods are still needed, or may be again."""
+def _stays(record: RolloutRecord, status: ClusterRolloutStatus, needed: Needed, key: ObjectKey) -> bool:
+    """Whether a workload is not to be deleted although no placement has it any more, as its pods are still needed: a
+    source until they have moved, a target until they have gone back. Where neither side is wanted, both may go."""
+    if status.mode is RolloutMode.SOURCE_TO_TARGET and key == status.target:
+        return status.is_running and needed.sources
+    if key not in status.sources or not needed.target:
+        return False
     match status.rolling_state:
         case RollingState.SUCCEEDED:
             return False

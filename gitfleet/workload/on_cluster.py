@@ -24,7 +24,7 @@ from gitfleet.model.calls import Answers
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.state import Inventory, PlacementRecord
 from gitfleet.model.works import Work
-from gitfleet.workload.cases import Advanced, Case, lacks_pods, workloads_of
+from gitfleet.workload.cases import Advanced, Case, Needed, lacks_pods, workloads_of
 from gitfleet.workload.conditions import waiting
 from gitfleet.workload.finding import Found, NotFoundHere, Wanted, find, placement_of
 from gitfleet.workload.goals import left_to_change
@@ -117,13 +117,12 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class _Here:
-    """One rollout on one cluster, and what it names there; `digest` is that of the manifests of these."""
+    """One rollout on one cluster, and what it names there."""
 
     record: RolloutRecord
     status: ClusterRolloutStatus
     found: Found
     wanted: Wanted
-    digest: str
 
 
 def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, lookup: Lookup) -> Advanced | None:
@@ -135,20 +134,20 @@ def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, 
         record = replace(record, removing=True)
     try:
         found = _found(record, status, request)
-        digest = _wanted_digest(found, wanted)
-        if record.removing and (ended := _ended(status, digest)) is not status:
-            return Advanced(status=ended) if ended is not None else None
-        if status.rolling_state is RollingState.VERIFYING_SPEC:
-            # What it is about is held from now on, also where it has not been read yet.
-            status = replace(status, target=found.target, sources=found.sources)
-        if observation is None or not observation.reachable:
-            return _waits(status, "the cluster does not answer", request.now)
+    except NotFoundHere as unknown:
+        return None if record.removing else _waits(status, str(unknown), request.now)
+    if status.rolling_state is RollingState.VERIFYING_SPEC:
+        # What it is about is held from now on, also where it has not been read yet.
+        status = replace(status, target=found.target, sources=found.sources)
+    if observation is None or not observation.reachable:
+        return _waits(status, "the cluster does not answer", request.now)
+    try:
         seen = workloads_of(found, status, wanted, observation)
-    except NotFoundHere as not_found:
-        return None if record.removing and not status.is_running else _waits(status, str(not_found), request.now)
+    except NotFoundHere as not_read:
+        return _waits(status, str(not_read), request.now)
     if seen.target is not None and lacks_pods(found, status, observation):
         return _waits(status, f"the pods of {found.target} could not be read", request.now)
-    return _over_seen(_Here(record, status, found, wanted, digest), seen, turn, lookup)
+    return _over_seen(_Here(record, status, found, wanted), seen, turn, lookup)
 
 
 def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Advanced | None:
@@ -156,19 +155,27 @@ def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Adva
     record, status, found, wanted = here.record, here.status, here.found, here.wanted
     target, placement, now = wanted.manifests.get(found.target.identity), placement_of(record), lookup.request.now
     if target is None and seen.target is None:
-        return None
+        if record.removing or not seen.sources:
+            return None
+        why = f"{found.target} is not on the cluster and no placement brings it; correct targetRef, or place it"
+        return replace(_waits(status, why, now), asks=True)
+    needed = Needed.of(found, wanted, seen)
+    goes_back = status.mode is RolloutMode.SOURCE_TO_TARGET and needed.sources and not needed.target
+    digest = _wanted_digest(found, wanted)
+    if record.removing and not goes_back and (ended := _ended(status, digest)) is not status:
+        return Advanced(status=ended) if ended is not None else None
     applied = lookup.is_applied(status.cluster, target)
     if status.let_go == RELEASED and applied:
         left = left_to_change(record.rollout_plan, status, found.handler, seen, now)
         return Advanced(status=status, waits=f"{left[0]} is given back") if left else None
     return advance_cluster(
         Case(
-            record=record,
+            record=replace(record, removing=True) if goes_back else record,
             status=status,
             found=found,
             seen=seen,
             template=lookup.template(found.handler, target, seen),
-            wanted_digest=here.digest,
+            wanted_digest=digest,
             snapshot=wanted.snapshots.get(placement, "") if placement is not None else "",
             applied=applied,
             taken_over=lookup.is_taken_over(status.cluster, target),
@@ -177,6 +184,7 @@ def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Adva
             templates={one.key: one for one in record.templates},
             turn=turn.first or lookup.claimed_by_other(record, status.cluster, found),
             renewed=turn.renewed,
+            goes_back=goes_back,
         )
     )
 
@@ -189,7 +197,7 @@ def _found(record: RolloutRecord, status: ClusterRolloutStatus, request: Request
         if status.target is None or status.target.group_kind not in request.handlers:
             raise
         handler = request.handlers[status.target.group_kind]
-        return Found(target=status.target, sources=status.sources, handler=handler)
+        return Found(target=status.target, sources=status.sources, handler=handler, revision=status.revision)
 
 
 def _wanted_digest(found: Found, wanted: Wanted) -> str:

@@ -90,6 +90,8 @@ MOVES: Final[Mapping[tuple[Phase, RolloutEvent], Phase]] = {
     (_P.FAILING, _E.RELEASED): _P.FAILED,
     (_P.ABANDONING, _E.RELEASED): _P.ABANDONED,
     (_P.SUCCEEDED, _E.TARGET_CHANGED): _P.VERIFYING_SPEC,
+    # The target is to be deleted: its pods go back first.
+    (_P.SUCCEEDED, _E.REMOVED): _P.ABANDONING,
     (_P.FAILED, _E.TARGET_CHANGED): _P.VERIFYING_SPEC,
     (_P.FAILED, _E.REMOVED): _P.ABANDONING,
     (_P.ABANDONED, _E.TARGET_CHANGED): _P.VERIFYING_SPEC,

@@ -41,6 +41,7 @@ class _Pass:
     waits: str = ""
     reason: WorkloadReason = WorkloadReason.WAITING
     why: str = ""
+    asks: bool = False
 
     @property
     def phase(self) -> Phase:
@@ -71,7 +72,7 @@ def advance_cluster(case: Case) -> Advanced:
         calls=tuple(work.calls.values()),
         wake_at=min(work.wakes, default=None),
         waits="" if idle else work.waits,
-        asks=work.reason in (WorkloadReason.PAUSED, WorkloadReason.BATCH_PARTITION),
+        asks=work.asks or work.reason in (WorkloadReason.PAUSED, WorkloadReason.BATCH_PARTITION),
     )
 
 
@@ -107,11 +108,13 @@ def _move(work: _Pass, event: RolloutEvent) -> None:
         case _E.BATCH_ADMITTED:
             status = replace(status, batch_started=case.now)
         case _E.TARGET_CHANGED:
-            status = replace(status, let_go="")
+            same = (status.target, status.sources) == (case.found.target, case.found.sources)
+            sizes = status.source_sizes if same else ()
+            status = replace(status, let_go="", source_sizes=sizes)
         case _E.FINISHED:
             status = replace(status, last_template=status.new_template)
         case _E.REMOVED:
-            asked = case.record.rollout_plan.revert_on_delete and status.mode is not None
+            asked = (case.record.rollout_plan.revert_on_delete or case.goes_back) and status.mode is not None
             status = replace(status, revert=_reverts(work, asked=asked), let_go=case.wanted_digest)
         case _:
             pass
@@ -131,8 +134,8 @@ _REASONS = {
 def _event(work: _Pass) -> RolloutEvent | None:
     """The event that has come, None where nothing has."""
     case, phase = work.case, work.phase
-    if case.record.removing and (phase, _E.REMOVED) in _REMOVABLE:
-        work.why = "the rollout's file is gone"
+    if case.record.removing and ((phase, _E.REMOVED) in _REMOVABLE or (case.goes_back and phase is Phase.SUCCEEDED)):
+        work.why = "the target is to be deleted" if case.goes_back else "the rollout's file is gone"
         return _E.REMOVED
     if phase is not Phase.VERIFYING_SPEC and _target_changed(case, phase):
         work.why = "the target has other content, or another one is the target"
@@ -185,6 +188,7 @@ def _target_changed(case: Case, phase: Phase) -> bool:
     size = case.record.rollout_plan.target_size if sized else None
     changed = case.template != status.new_template or (size is not None and size != status.target_size)
     other = status.target is not None and case.found.target.identity != status.target.identity
+    other = other or case.found.revision != status.revision
     return changed or other or case.found.sources != status.sources
 
 
@@ -195,6 +199,7 @@ def _verify(work: _Pass) -> RolloutEvent | None:
     except NotYet as not_yet:
         status = replace(case.status, target=case.found.target, sources=case.found.sources, mode=None)
         work.case = replace(case, status=status)
+        work.asks = not_yet.asks
         work.wait(str(not_yet), WorkloadReason.NOTHING_TO_ROLL if not_yet.idle else WorkloadReason.WAITING)
         return None
     except UnusablePlan as unusable:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gitfleet.api.objects import JsonObject, JsonValue
+from gitfleet.api.snapshots import snapshot_index
 from gitfleet.api.workload_records import MIXED, ClusterRolloutStatus, RolloutMode
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.held_fields import ABSENT, value_at
@@ -20,11 +21,12 @@ IDLE = "there is nothing to roll out: the target has the content that was rolled
 
 
 class NotYet(Exception):
-    """The rollout cannot begin yet; one sentence says why. `idle` says that nothing is to begin."""
+    """The rollout cannot begin yet; one sentence says why. `idle` says that nothing is to begin, `asks` that only a
+    person can change that."""
 
-    def __init__(self, sentence: str, *, idle: bool = False) -> None:
+    def __init__(self, sentence: str, *, idle: bool = False, asks: bool = False) -> None:
         super().__init__(sentence)
-        self.idle = idle
+        self.idle, self.asks = idle, asks
 
 
 def template_id(handler: WorkloadHandler, body: JsonObject) -> str:
@@ -55,8 +57,7 @@ def verified(case: Case) -> ClusterRolloutStatus:
     """The status with what the rollout is about; NotYet where it has to wait or has nothing to do, UnusablePlan where
     the plan does not go with the workloads."""
     status, seen, handler, plan = case.status, case.seen, case.found.handler, case.record.rollout_plan
-    if case.found.revision and case.snapshot != case.found.revision:
-        raise NotYet(f"the cluster does not have {case.found.revision} yet")
+    _check_revision(case)
     sizes = tuple(handler.size(one.body) for one in seen.sources)
     mode = _mode(case, sum(sizes))
     if seen.target is None:
@@ -65,21 +66,23 @@ def verified(case: Case) -> ClusterRolloutStatus:
         if (owner := _controller_of(live)) is not None:
             raise NotYet(f"{live.key} has another controller, {owner}; a rollout can move only what nobody else moves")
     has = handler.size(seen.target.body)
-    size = _size(case, mode, sum(sizes) + has)
+    original, had = _from(case, mode, sizes, has)
+    size = _size(case, mode, original)
     claimed = ClusterRolloutStatus(
         cluster=status.cluster,
         since=status.since,
         conditions=status.conditions,
         # What was rolled out last is not what all pods have, from now on until they all have the new one.
-        last_template=MIXED if mode is RolloutMode.IN_PLACE else status.last_template,
+        last_template=status.last_template if mode is RolloutMode.SCALE else MIXED,
         mode=mode,
-        original_size=sum(sizes) + has,
+        original_size=original,
         target_size=size,
         new_template=case.template,
+        revision=case.found.revision,
         attempt=status.attempt + 1,
         target=case.found.target,
         sources=case.found.sources,
-        source_sizes=sizes,
+        source_sizes=had,
         started_with=min(has, size) if mode is RolloutMode.SOURCE_TO_TARGET else 0,
     )
     for batch in range(-1, len(batches_of(plan, span_of(claimed)))):
@@ -87,6 +90,35 @@ def verified(case: Case) -> ClusterRolloutStatus:
             raise UnusablePlan(refusal)
     _check_ready(case)
     return replace(claimed, originals=_originals(case, claimed))
+
+
+def _check_revision(case: Case) -> None:
+    """Whether the cluster has the content that the rollout names: the snapshot, or another one with the same workload
+    template."""
+    found = case.found
+    if not found.revision or case.snapshot == found.revision or found.template in ("", case.template):
+        return
+    index, there = (int(snapshot_index(name) or -1) for name in (found.revision, case.snapshot or None))
+    if there < index:
+        raise NotYet(f"the cluster does not have {found.revision} yet")
+    raise NotYet(
+        f"the cluster has {case.snapshot} and targetRevision is {index}: name {there}, or roll the placement back to "
+        f"{index}",
+        asks=True,
+    )
+
+
+def _from(case: Case, mode: RolloutMode, sizes: tuple[int, ...], has: int) -> tuple[int, tuple[int, ...]]:
+    """How many pods there were in all, and in each source. One that begins again amid its way begins from what there
+    was before the first time: pods that came in excess meanwhile do not count. Pods that a target has beside all that
+    its sources have are no more than its manifest asks for."""
+    status, total = case.status, sum(sizes) + has
+    if mode is not RolloutMode.SOURCE_TO_TARGET:
+        return total, sizes
+    if status.attempt and status.last_template == MIXED and len(status.source_sizes) == len(sizes):
+        return status.original_size, status.source_sizes
+    manifest = case.found.handler.size(case.seen.wanted) if case.seen.wanted is not None else 0
+    return (max(sum(sizes), has, manifest) if 0 < manifest < total else total), sizes
 
 
 def _size(case: Case, mode: RolloutMode, original: int) -> int:

@@ -155,3 +155,89 @@ def test_the_number_of_pods_of_a_manifest_without_one_outlives_a_rollout() -> No
     world.commit(deployment("web", "web", "web:3", replicas=None, labels={"a": "b"}))
     world.settle()
     assert replicas(world, "web") == 5
+
+
+def test_a_target_that_nothing_brings_is_said_once_and_is_no_work() -> None:
+    old, new = deployment("web", "web-1", "web:1", replicas=4), deployment("web", "web-2", "web:2", replicas=4)
+    world = a_world(old)
+    world.commit(rollout(new, old))
+    world.settle()
+    said = "Deployment/web/web-2 is not on the cluster and no placement brings it; correct targetRef, or place it"
+    assert status(world).conditions[0].message == said
+    commits = world.state_commits()
+    result = world.reconcile()
+    assert result is not None and result.asks == (f"rollout web/web on c1: {said}",)
+    assert world.state_commits() == commits
+    world.commit(new)
+    world.settle()
+    assert (replicas(world, "web-1"), replicas(world, "web-2")) == (0, 4)
+
+
+def test_a_source_that_no_placement_has_is_read_before_the_target_is_made() -> None:
+    old, new = deployment("web", "web-1", "web:1", replicas=4), deployment("web", "web-2", "web:2", replicas=4)
+    world = a_world()
+    world.fleet.cluster("c1").apply_by_hand(old)
+    seen: list[tuple[int, int]] = []
+    world.commit(new, rollout(new, old, numBatches=2))
+    world.settle(each=lambda: seen.append((replicas(world, "web-1"), replicas(world, "web-2"))))
+    assert list(dict.fromkeys(seen))[-4:] == [(4, 2), (2, 2), (2, 4), (0, 4)]
+    assert max(new for _, new in seen) == 4
+
+
+@pytest.mark.parametrize("after", ["half", "success"])
+@pytest.mark.parametrize("with_file", [True, False])
+def test_a_target_whose_manifest_goes_is_deleted_once_its_pods_are_back(after: str, with_file: bool) -> None:
+    old, new = deployment("web", "web-1", "web:1", replicas=4), deployment("web", "web-2", "web:2", replicas=4)
+    world = a_world(old)
+    trait = rollout(new, old, numBatches=2, **({"lastBatchToRollout": 0} if after == "half" else {}))
+    world.commit(new, trait)
+    world.settle()
+    ready: list[int] = []
+
+    def count() -> None:
+        bodies = [world.live("c1", "Deployment", name, "web") for name in ("web-1", "web-2")]
+        ready.append(sum(int(body["status"].get("readyReplicas") or 0) for body in bodies if body is not None))
+
+    world.watch = lambda _: count()
+    world.commit(remove=[new, trait] if with_file else [new])
+    world.settle(each=count)
+    assert (replicas(world, "web-1"), replicas(world, "web-2")) == (4, -1)
+    assert min(ready) >= 4, ready
+
+
+def test_pods_in_excess_of_a_bad_image_do_not_count_once_it_is_corrected() -> None:
+    old, new = deployment("web", "web-1", "web:1", replicas=4), deployment("web", "web-2", "web:bad", replicas=4)
+    bad = ClusterRule(object=ObjectPattern(image="*:bad"), available="never")
+    world = a_world(old, rules=(bad,))
+    world.commit(new, rollout(new, old, numBatches=2))
+    world.settle()
+    assert (replicas(world, "web-1"), replicas(world, "web-2")) == (4, 2)
+    world.commit(deployment("web", "web-2", "web:2", replicas=4))
+    world.settle()
+    assert status(world).rolling_state is RollingState.SUCCEEDED, status(world)
+    assert (replicas(world, "web-1"), replicas(world, "web-2")) == (0, 4)
+
+
+def test_two_sides_that_were_named_the_wrong_way_round_are_not_added_up() -> None:
+    one, two = deployment("web", "web-1", "web:1", replicas=4), deployment("web", "web-2", "web:2", replicas=4)
+    world = a_world(one, two)
+    world.commit(rollout(one, two))
+    world.settle()
+    assert (replicas(world, "web-1"), replicas(world, "web-2")) == (4, 0)
+
+
+def test_a_revision_that_the_cluster_has_left_behind_is_asked_for() -> None:
+    old = deployment("web", "web", "web:1", replicas=2)
+    world = a_world(old)
+    world.commit(deployment("web", "web", "web:2", replicas=2), app_rollout("web", "1", "0"))
+    world.settle()
+    assert status(world).rolling_state is RollingState.SUCCEEDED
+    world.commit(deployment("web", "web", "web:3", replicas=2))
+    world.settle()
+    result = world.reconcile()
+    said = "the cluster has web-2-snapshot and targetRevision is 1: name 2, or roll the placement back to 1"
+    assert result is not None and result.asks == (f"rollout web/web on c1: {said}",)
+    world.commit(app_rollout("web", "2", "1"))
+    world.settle()
+    assert status(world).rolling_state is RollingState.SUCCEEDED
+    assert world.image("c1", "web") == "web:3"

@@ -15,7 +15,7 @@ from gitfleet.workload.phases import MOVES, Phase, RolloutEvent, after, phase_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "workload-rollouts.md"
 _ENDS = {
-    Phase.SUCCEEDED: {RolloutEvent.TARGET_CHANGED: Phase.VERIFYING_SPEC},
+    Phase.SUCCEEDED: {RolloutEvent.TARGET_CHANGED: Phase.VERIFYING_SPEC, RolloutEvent.REMOVED: Phase.ABANDONING},
     Phase.FAILED: {RolloutEvent.TARGET_CHANGED: Phase.VERIFYING_SPEC, RolloutEvent.REMOVED: Phase.ABANDONING},
     Phase.ABANDONED: {RolloutEvent.TARGET_CHANGED: Phase.VERIFYING_SPEC},
 }
