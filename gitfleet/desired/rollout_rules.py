@@ -1,4 +1,5 @@
-"""What workload rollouts must not do to each other, and what must not move the same workload beside them."""
+"""What workload rollouts must not do to each other, what must not move the same workload beside them, and workloads
+that they name and nothing brings."""
 
 from __future__ import annotations
 
@@ -9,15 +10,19 @@ from gitfleet.api import Break, Location
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import Identity, JsonObject, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.workload_records import RollingState, RolloutRecord
 from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait, WorkloadRollout
 from gitfleet.desired.crosschecks import Refusals
 from gitfleet.desired.known_kinds import KnownKinds
 from gitfleet.desired.metric_rules import metric_refusals
+from gitfleet.desired.present import Present
 from gitfleet.desired.readings import ReadObject
+from gitfleet.formats.kinds import BUILT_IN_KINDS
 
 _HPA: Final = ("autoscaling", "HorizontalPodAutoscaler")
 _KEDA: Final = ("keda.sh", "ScaledObject")
 _API_FIELDS: Final = {"group": "apiVersion", "kind": "kind"}
+_OR_ADD: Final = "correct it, add its manifest, or say in `clusters` where it lives already"
 Clusters = Mapping[str, Mapping[str, str]]
 """The labels of each cluster by its name."""
 
@@ -43,6 +48,48 @@ def rollout_refusals(
         if isinstance(rollout, RolloutTrait):
             refused += [(item, note) for note in (*_scaled(rollout, scalers), *_misspelt(rollout, known))]
     return refused
+
+
+def workload_notes(value: object, present: Present) -> Iterator[Break]:
+    """The workloads of a rollout that no manifest of the commit has. None where it says on which `clusters` they are,
+    as they may live there without one, where they may be in what cannot be read, or for sources that have done their
+    part."""
+    if not isinstance(value, RolloutTrait) or value.clusters is not None or present.hidden.has_envelope():
+        return
+    for workload, field in _named(value):
+        is_source = workload != value.target
+        if _is_there(workload, present) or (is_source and _is_through(present.accepted.rollouts.get(value.key))):
+            continue
+        so = "no pods are taken from it" if is_source else "nothing is rolled out"
+        part, hint = _meant(workload, present)
+        yield (*field, part), f"names a {workload.kind} that no manifest of the repo has, so {so}; {hint}"
+
+
+def _is_there(workload: ObjectKey, present: Present) -> bool:
+    place = (workload.group, workload.kind, workload.namespace)
+    is_here = workload.name in present.objects(*place) or workload.name in present.wrapped.get(place, ())
+    return is_here or present.hidden.has_object(workload.kind, workload.name)
+
+
+def _is_through(record: RolloutRecord | None) -> bool:
+    states = {status.rolling_state for status in record.clusters} if record is not None else set()
+    return states == {RollingState.SUCCEEDED}
+
+
+def _meant(workload: ObjectKey, present: Present) -> tuple[str, str]:
+    """The field of a reference that is probably wrong, and what to do."""
+    group, kind, namespace, name = workload.identity
+    if (was := present.before.get(workload.identity)) is not None:
+        return "name", f"this commit takes it from {was.origin}; write it back, or remove this"
+    place = (group, kind, namespace)
+    near = present.nearest(name, {**present.objects(*place), **present.wrapped.get(place, {})})
+    if near is not None:
+        return "name", f"did you mean {near}?"
+    if (elsewhere := present.namespaces.get((group, kind, name))) is not None:
+        return "namespace", f"did you mean namespace {elsewhere}?"
+    kinds = (other for at, other in BUILT_IN_KINDS if at == group and name in present.objects(group, other, namespace))
+    other = next(kinds, None)
+    return ("kind", f"did you mean {other}?") if other is not None else ("name", _OR_ADD)
 
 
 def _clusters(items: Iterable[ReadObject]) -> Clusters:

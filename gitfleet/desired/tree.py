@@ -50,7 +50,7 @@ from gitfleet.desired.recovery import Recovery
 from gitfleet.desired.relabelled import relabelled_refusals
 from gitfleet.desired.replaced import Replacements, kept_payload, kept_placements
 from gitfleet.desired.request import DesiredRequest
-from gitfleet.desired.rollout_rules import rollout_refusals
+from gitfleet.desired.rollout_rules import rollout_refusals, workload_notes
 from gitfleet.desired.taken_back import misread_placements
 from gitfleet.desired.unclear import CommitRead, misnamed_files, read_again, unclear_places
 from gitfleet.desired.unselected import unselected_notes
@@ -129,7 +129,7 @@ def _warnings(pool: Pool) -> Refusals:
     found = [*budget_warnings(sound), *exported_warnings(sound, pool.request.accepted), *policy_warnings(sound, known)]
     found += [*selector_warnings(sound, known), *undeclared_warnings(sound, known)]
     present = Present(pool.chosen.values(), pool.request.accepted, pool.hidden, pool.recovery.everything())
-    absent = present.warnings(absent_notes, unselected_notes) + mislabelled_warnings(present.items)
+    absent = present.warnings(absent_notes, unselected_notes, workload_notes) + mislabelled_warnings(present.items)
     return [*found, *((item, note) for item, note in absent if item.identity not in pool.kept)]
 
 

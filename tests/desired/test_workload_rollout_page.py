@@ -20,12 +20,14 @@ PLACEMENT = (
     "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterResourcePlacement\nmetadata: {name: web}\n"
     "spec: {resourceSelectors: [{group: '', version: v1, kind: Namespace, name: web}]}\n"
 )
+NO_MANIFEST = "that no manifest of the repo has"
+"""What is said of the workloads of the examples, whose manifests the page does not show."""
 
 
 def test_the_examples_are_read_as_they_stand() -> None:
     files = {f"rollouts/{number}.yaml": text for number, text in enumerate(EXAMPLES)}
     desired = read({**files, "web.yaml": PLACEMENT})
-    assert desired.faults == ()
+    assert not [fault for fault in desired.faults if NO_MANIFEST not in fault.message]
     kinds = [*(one.kind for one in desired.rollouts.values()), *("MetricTemplate" for _ in desired.metric_templates)]
     assert sorted(kinds) == ["AppRollout", "MetricTemplate", "Rollout", "RolloutTrait", "RolloutTrait"]
 

@@ -76,9 +76,13 @@ PLACEMENT = (
     "spec: {resourceSelectors: [{group: '', version: v1, kind: Namespace, name: web}]}\n"
 )
 NAMESPACE = "{apiVersion: v1, kind: Namespace, metadata: {name: web}}\n"
+WORKLOADS = "---\n".join(
+    f"{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: {name}, namespace: web}}}}\n"
+    for name in ("a", "api", "b", "old", "other")
+)
 AROUND = {
     "placements/web.yaml": PLACEMENT,
-    "resources/web.yaml": NAMESPACE,
+    "resources/web.yaml": f"{NAMESPACE}---\n{WORKLOADS}",
     "clusters/a.yaml": cluster("a", zone="eu"),
     "clusters/b.yaml": cluster("b", zone="us"),
 }
@@ -91,6 +95,13 @@ def scaler(name: str = "api", kind: str = "Deployment", version: str = "v2", own
     return json.dumps(
         {"apiVersion": f"autoscaling/{version}", "kind": "HorizontalPodAutoscaler", "metadata": metadata, "spec": spec}
     )
+
+
+def envelope(name: str) -> str:
+    """An envelope with a Deployment."""
+    inner = {**DEPLOYMENT, "metadata": {"name": name, "namespace": "web"}}
+    body = {"apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ResourceEnvelope"}
+    return json.dumps({**body, "metadata": {"name": "e", "namespace": "web"}, "data": {"x.yaml": inner}})
 
 
 def scaled_object(**reference: str) -> str:
@@ -106,6 +117,9 @@ NO_DEFINITION = (
     "kind: is of no CustomResourceDefinition in this repo; clusters that do not have it refuse its objects (warning)"
 )
 AT = f"{PATH}:{{}}: RolloutTrait/web/api: {{}}".format
+NO_WORKLOAD = "names a Deployment that no manifest of the repo has, so nothing is rolled out; "
+NO_SOURCE = "names a Deployment that no manifest of the repo has, so no pods are taken from it; "
+OR_CLUSTERS = "correct it, add its manifest, or say in `clusters` where it lives already"
 NO_TEMPLATE = "names a MetricTemplate that is not in the repo; "
 MOVED = "already; remove one of the two, or let `clusters` of each select other clusters"
 UNDONE = "which would undo what the rollout does; remove it while the rollout is there"
@@ -150,6 +164,21 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
         ({"strategies/s.yaml": strategy({"templateRef": {"name": "errors"}})},
          [(f"strategies/s.yaml:1: ClusterStagedUpdateStrategy/s: {STAGE}.templateRef.namespace: is required in a "
           "cluster-scoped kind; add that of the MetricTemplate")]),
+        # Workloads that nothing brings.
+        ({PATH: trait(targetRef={**DEPLOYMENT, "name": "apii"})},
+         [AT(5, f"spec.targetRef.name: {NO_WORKLOAD}did you mean api? (warning)")]),
+        ({PATH: trait(targetRef={**DEPLOYMENT, "name": "shop"})},
+         [AT(5, f"spec.targetRef.name: {NO_WORKLOAD}{OR_CLUSTERS} (warning)")]),
+        ({PATH: trait(sourceRef=[{**DEPLOYMENT, "name": "old"}, {**DEPLOYMENT, "name": "othr"}])},
+         [AT(7, f"spec.sourceRef[1].name: {NO_SOURCE}did you mean other? (warning)")]),
+        ({PATH: trait(targetRef={"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "api"})},
+         [AT(5, f"spec.targetRef.kind: {NO_WORKLOAD.replace('Deployment', 'StatefulSet')}did you mean Deployment? "
+                "(warning)")]),
+        ({PATH: trait().replace("namespace: web", "namespace: shop")},
+         [(f"{PATH}:5: RolloutTrait/shop/api: spec.targetRef.namespace: {NO_WORKLOAD}did you mean namespace web? "
+           "(warning)")]),
+        ({PATH: trait(targetRef={**DEPLOYMENT, "name": "apii"}, clusters={})}, []),
+        ({PATH: trait(targetRef={**DEPLOYMENT, "name": "wrapped"}), "resources/e.yaml": envelope("wrapped")}, []),
         # Two rollouts of one name.
         ({PATH: trait(), "rollouts/b.yaml": app("api")},
          [(f"rollouts/b.yaml:3: AppRollout/web/api: metadata.name: is the name of RolloutTrait/web/api ({PATH}:1) too, "
@@ -166,7 +195,7 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
          [(f"rollouts/b.yaml:5: RolloutTrait/web/b: spec.targetRef: is moved by RolloutTrait/web/api ({PATH}:1) on b "
           f"{MOVED}")]),
         ({PATH: trait(), "rollouts/b.yaml": trait("b", targetRef={**DEPLOYMENT, "name": "api", "namespace": "shop"})},
-         []),
+         [B(5, f"spec.targetRef.namespace: {NO_WORKLOAD}did you mean namespace web? (warning)")]),
         ({PATH: app(), "rollouts/b.yaml": app("b", componentList=["x"])},
          [("rollouts/b.yaml:5: AppRollout/web/b: spec.placementRef: is moved by AppRollout/web/app "
           f"({PATH}:1) {MOVED}")]),
@@ -185,7 +214,8 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
         # Kinds of workloads.
         ({PATH: trait(targetRef={**DEPLOYMENT, "kind": "Deploymnet", "name": "api"})},
          [AT(5, "spec.targetRef.kind: is not a kind of group apps; did you mean Deployment?")]),
-        ({PATH: trait(targetRef={"apiVersion": "apps.kruise.io/v1alpha1", "kind": "CloneSet", "name": "api"})}, []),
+        ({PATH: trait(targetRef={"apiVersion": "apps.kruise.io/v1alpha1", "kind": "CloneSet", "name": "api"},
+                      clusters={})}, []),
         # Placements.
         ({PATH: app(placementRef={"name": "wbe"})},
          [f"{PATH}:5: AppRollout/web/app: {NO_PLACEMENT}did you mean web? (warning)"]),
@@ -206,6 +236,32 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
 )  # fmt: skip
 def test_what_is_wrong_beside_the_rest_of_a_commit(files: dict[str, str], expected: list[str]) -> None:
     assert faults_of({**AROUND, **files}) == expected
+
+
+def test_a_workload_may_be_in_what_cannot_be_read_or_be_taken_away_by_this_commit() -> None:
+    files = {**AROUND, PATH: trait(targetRef={**DEPLOYMENT, "name": "moved"})}
+    said = AT(5, f"spec.targetRef.name: {NO_WORKLOAD}{OR_CLUSTERS} (warning)")
+    assert faults_of(files) == [said]
+    unread = {"resources/more.yaml": "a: [\n"}
+    assert said not in faults_of({**files, **unread})
+    refused = {"resources/more.yaml": "{apiVersion: apps/v1, kind: Deployment, metadata: {name: moved}, spec: 1}\n"}
+    assert not [fault for fault in faults_of({**files, **refused}) if "targetRef" in fault]
+    had = {"resources/m.yaml": "{apiVersion: apps/v1, kind: Deployment, metadata: {name: moved, namespace: web}}\n"}
+    taken = AT(5, f"spec.targetRef.name: {NO_WORKLOAD}this commit takes it from resources/m.yaml:1; write it back, or "
+                  "remove this (warning)")  # fmt: skip
+    assert faults_of(files, before={**files, **had}) == [taken]
+
+
+def test_a_source_may_go_once_its_pods_have_gone() -> None:
+    gone = trait(sourceRef=[{**DEPLOYMENT, "name": "gone"}])
+    said = [AT(7, f"spec.sourceRef[0].name: {NO_SOURCE}{OR_CLUSTERS} (warning)")]
+    assert faults_of({**AROUND, PATH: gone}) == said
+    for states, expected in (
+        ((RollingState.SUCCEEDED, RollingState.SUCCEEDED), []),
+        ((RollingState.SUCCEEDED, RollingState.FINALISING), said),
+        ((), said),
+    ):
+        assert faults_of({**AROUND, PATH: gone}, accepted=record(gone, *states)) == expected
 
 
 def rollouts(files: Mapping[str, str], before: Mapping[str, str] | None, accepted: FleetState | None = None) -> Any:
