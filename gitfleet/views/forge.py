@@ -149,14 +149,14 @@ def _of_run(run: RunRecord) -> Iterator[CommitStatus]:
 
 
 def _of_rollout(view: RolloutView) -> CommitStatus:
-    """One status for all clusters."""
+    """One status for all clusters; where there is none, nothing was rolled out yet."""
     states = {one.status.rolling_state for one in view.clusters}
-    over = all(one.is_done or one.status.is_over for one in view.clusters)
+    over = bool(view.clusters) and all(one.is_done or one.status.is_over for one in view.clusters)
     if states & {RollingState.FAILING, RollingState.FAILED}:
         state = StatusState.FAILURE
     else:
-        state = StatusState.SUCCESS if all(one.is_done for one in view.clusters) else StatusState.PENDING
-    shown = _status(view.record.key, state, view.state)
+        state = StatusState.SUCCESS if over and all(one.is_done for one in view.clusters) else StatusState.PENDING
+    shown = _status(view.record.key, state, view.state if view.clusters else view.message)
     return replace(shown, context=f"gitfleet/rollout/{shown.context.removeprefix('gitfleet/')}", over=over)
 
 

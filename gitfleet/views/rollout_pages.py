@@ -17,14 +17,15 @@ def rollout_page_lines(state: FleetState, most: int) -> list[str]:
     """Every workload rollout on which something is left to do, cluster by cluster, with a bar of its ready pods and
     what it waits for; those that are done are counted."""
     views = [RolloutView(record=record) for record in by_key(state.rollouts.values())]
-    rows = [(view, one) for view in views for one in view.clusters if not one.is_done]
+    rows = [_row(view, one) for view in views for one in view.clusters if not one.is_done]
+    rows += [_row_of_none(view) for view in views if not view.clusters]
     if not views:
         return []
-    over = sum(1 for view in views if all(one.is_done for one in view.clusters))
+    over = sum(1 for view in views if view.clusters and all(one.is_done for one in view.clusters))
     titles = ("Rollout", "Target", "Cluster", "State", "Batch", "Ready", "Waits for")
     lines = [f"## Workload rollouts: {len(views) - over} under way, {over} with nothing left to do"]
     if rows:
-        lines += ["", *table_lines(titles, (_row(view, one) for view, one in rows[:most]))]
+        lines += ["", *table_lines(titles, rows[:most])]
     return [*lines, *rest_lines(len(rows), most, "rollouts")]
 
 
@@ -39,6 +40,13 @@ def _row(view: RolloutView, one: RolloutProgress) -> tuple[str, ...]:
         bar_of(one.status.upgraded_ready_replicas, one.status.target_size),
         code_span(one.message, 300),
     )
+
+
+def _row_of_none(view: RolloutView) -> tuple[str, ...]:
+    """The row of a rollout that is about no cluster."""
+    key = view.record.key
+    named = link(str(key), paths.own_path("rollouts", key.namespace, key.name))
+    return named, code_span(view.target), "-", "-", "-", "-", code_span(view.message, 300)
 
 
 def bar_of(ready: int, size: int) -> str:

@@ -32,6 +32,8 @@ from gitfleet.workload import batch_sizes
 IDLE: Final = "idle"
 """The state of a cluster that has nothing to roll yet: it waits for nothing but another target."""
 PAUSED: Final = "paused"
+NOWHERE: Final = "is about no cluster so far: none that it selects has what it names"
+"""What is said of a rollout without any cluster."""
 _MOST_SIZES: Final = 20
 _URGENT_FIRST: Final = (
     RollingState.FAILING,
@@ -188,7 +190,7 @@ class RolloutView:
         for one in self.clusters:
             if one.state == self.state and one.message:
                 return f"{one.status.cluster}: {one.message}"
-        return ""
+        return "" if self.clusters else NOWHERE
 
     def body(self) -> JsonObject:
         """The whole object."""
@@ -196,6 +198,8 @@ class RolloutView:
 
     def lines(self) -> Iterator[str]:
         """How far it is on each cluster, in lines."""
+        if not self.clusters:
+            yield NOWHERE
         for one in self.clusters:
             yield from one.lines()
 

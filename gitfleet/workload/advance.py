@@ -14,6 +14,7 @@ from gitfleet.model.failures import Failures, Subject
 from gitfleet.workload.cases import Advanced
 from gitfleet.workload.conditions import message_of
 from gitfleet.workload.finding import Found, NotFoundHere, find, placement_of
+from gitfleet.workload.nowhere import why_nowhere
 from gitfleet.workload.on_cluster import Lookup, Request, Turn, on_cluster
 from gitfleet.workload.phases import phase_of
 from gitfleet.workload.records import record_of
@@ -93,6 +94,8 @@ def _advance_one(key: NamespacedName, found: _Found, failures: Failures) -> Roll
     found.asks += _sentences(key, stopped)
     if record.removing and not statuses:
         return None
+    if not statuses and (why := why_nowhere(record, found.lookup.request)):
+        found.asks.append(f"rollout {key}: {why}")
     clusters = tuple(statuses)
     return record if clusters == record.clusters else replace(record, clusters=clusters)
 

@@ -18,6 +18,7 @@ from gitfleet.model.forges import StatusState
 from gitfleet.model.state import FleetState
 from gitfleet.views import forge_view, objects_of, readme_text, rollout_lines, table_of
 from gitfleet.views.rollout_pages import bar_of
+from gitfleet.views.workload_rollouts import NOWHERE
 from gitfleet.workload.phases import Phase
 from tests.state.builders import reader_of
 from tests.workload_records import T0, asked, idle, measured, on, rollout_record, says
@@ -143,6 +144,14 @@ def test_a_description_ends_with_how_far_each_cluster_is() -> None:
     assert rollout_lines("placements", state, body) == []
 
 
+def test_a_rollout_that_is_about_no_cluster_says_so() -> None:
+    state = reader_of(fleet(rollout_record()))
+    [body] = objects_of("rollouts", state, "web")
+    assert rollout_lines("rollouts", state, body) == [NOWHERE]
+    (row,) = table_of("rollouts", state, now=NOW, wide=True).rows
+    assert row[-1] == NOWHERE
+
+
 @pytest.mark.parametrize("phase", Phase, ids=lambda one: one.name)
 def test_the_condition_of_the_state_says_what_is_waited_for(phase: Phase) -> None:
     every = [says(type_, f"about {type_}") for type_ in WorkloadConditionType]
@@ -159,6 +168,7 @@ def test_the_condition_of_the_state_says_what_is_waited_for(phase: Phase) -> Non
         ((REJECTED, DONE), StatusState.FAILURE, "rolloutFailing", False),
         ((FAILED, DONE), StatusState.FAILURE, "rolloutFailed", True),
         ((DONE, idle("us-1")), StatusState.SUCCESS, "rolloutSucceed", True),
+        ((), StatusState.PENDING, NOWHERE, False),
     ],
 )
 def test_a_commit_has_one_status_for_each_rollout(
@@ -190,6 +200,9 @@ def test_the_page_of_the_state_branch_shows_what_is_under_way() -> None:
         f"{first} `us-1` | verifyingSpec | 0/4 | □□□□□□□□□□ 0/0 |  |",
     ]
     assert section(done) == ["0 under way, 1 with nothing left to do"]
+    *_, row = section(done, replace(under_way, clusters=()))
+    assert row == f"{first} - | - | - | - | `{NOWHERE}` |"
+    assert section(replace(under_way, clusters=()))[0] == "1 under way, 0 with nothing left to do"
     assert section() == []
 
 
