@@ -51,7 +51,12 @@ def in_place_fields(seen: Workloads, goal: Goal, step: Step) -> Fields:
         return {}
     if step is Step.RELEASE:
         return _released(seen, goal)
-    if step in (Step.FIRST, Step.SECOND):
+    moves = step in (Step.FIRST, Step.SECOND)
+    if moves and not is_seen(seen.target):
+        # How many are upgraded is not known; what was asked for last goes on.
+        is_moving = number(seen.target.body, MIN_READY) == NEVER_AVAILABLE
+        return {**kept_fields(seen.target.body, _HELD), **({} if is_moving else {PAUSED: True})}
+    if moves:
         surge, unavailable = _allowed(seen, goal, step)
         if surge or unavailable:
             return {
@@ -107,14 +112,21 @@ def _revision(live: LiveObject) -> int:
 
 
 def _allowed(seen: Workloads, goal: Goal, step: Step) -> tuple[int, int]:
-    """maxSurge and maxUnavailable: the older content keeps all pods but maxUnavailable."""
+    """maxSurge and maxUnavailable: the older content keeps all pods but maxUnavailable. More pods than the batch asks
+    for are upgraded where content of which there are pods still comes back half way: what is there of it counts, and
+    stays."""
+    counts = in_place_counts(seen, goal)
+    upgraded = max(goal.upgraded, min(counts.upgraded, goal.size))
+    # No more than may be missing go before their successors are ready.
+    followed = min(upgraded, counts.upgraded_ready + goal.unavailable)
     if goal.strategy is RolloutStrategy.DECREASE_FIRST:
-        # No more than may be missing go before their successors are ready.
-        away = max(1, goal.unavailable) + in_place_counts(seen, goal).upgraded_ready
-        return 0, min(goal.upgraded, away)
-    if step is Step.FIRST:
-        return max(0, goal.upgraded - goal.before), goal.before
-    return 0, goal.upgraded
+        return 0, min(upgraded, counts.upgraded_ready + max(1, goal.unavailable))
+    if step is Step.SECOND:
+        return 0, max(goal.upgraded, followed)
+    if counts.upgraded > goal.upgraded:
+        return 0, max(goal.before, followed)
+    # By the older pods, since those stay the same while the newer ones come.
+    return max(0, goal.upgraded - max(goal.before, goal.size - counts.old)), goal.before
 
 
 def _released(seen: Workloads, goal: Goal) -> Fields:

@@ -85,6 +85,49 @@ def test_what_each_step_wants(
 
 
 @pytest.mark.parametrize(
+    ("strategy", "before", "upgraded", "there", "ready", "step", "expected"),
+    [
+        (INCREASE, 0, 4, {"1": 3, "2": 7}, 7, Step.FIRST, moving(0, 7)),
+        (INCREASE, 0, 4, {"1": 3, "2": 7}, 7, Step.SECOND, moving(0, 7)),
+        (INCREASE, 4, 8, {"1": 3, "2": 7}, 7, Step.FIRST, moving(1, 4)),
+        (INCREASE, 4, 8, {"1": 3, "2": 8}, 8, Step.FIRST, moving(1, 4)),
+        (INCREASE, 4, 8, {"1": 3, "2": 8}, 8, Step.SECOND, moving(0, 8)),
+        (INCREASE, 0, 4, {"1": 4, "2": 10}, 10, Step.FIRST, moving(0, 10)),
+        (INCREASE, 0, 4, {"1": 4, "2": 10}, 10, Step.SECOND, moving(0, 10)),
+        (INCREASE, 0, 4, {"1": 4, "2": 10}, 8, Step.SECOND, moving(0, 9)),
+        (INCREASE, 0, 4, {"1": 2, "2": 12}, 12, Step.SECOND, moving(0, 10)),
+        (DECREASE, 0, 4, {"1": 3, "2": 7}, 7, Step.FIRST, moving(0, 7)),
+        (DECREASE, 0, 4, {"1": 3, "2": 7}, 2, Step.FIRST, moving(0, 3)),
+        (DECREASE, 4, 8, {"1": 3, "2": 7}, 7, Step.FIRST, moving(0, 8)),
+    ],
+)
+def test_what_is_upgraded_already_counts(
+    strategy: RolloutStrategy, before: int, upgraded: int, there: dict[str, int], ready: int, step: Step,
+    expected: dict[str, object],
+) -> None:  # fmt: skip
+    model = Deployment.running("web", 10)
+    total = sum(there.values())
+    model.status.update(replicas=total, updatedReplicas=there["2"], readyReplicas=total - there["2"] + ready)
+    model.annotations = {"deployment.kubernetes.io/revision": "2"}
+    live = Workloads(target=model.live, pods=(replica_set("1", there["1"]), replica_set("2", ready)))
+    (fields,) = HANDLER.scale(live, goal_of(10, strategy, before, upgraded, 1), step).fields.values()
+    assert dict(fields) == expected
+
+
+def test_nothing_else_is_asked_for_before_its_controller_has_seen_the_last() -> None:
+    model = Deployment.running("web", 10)
+    model.status["updatedReplicas"] = 0
+    model.give({SURGE: 2, AWAY: 0, "/spec/minReadySeconds": NEVER, "/spec/progressDeadlineSeconds": NEVER + 1})
+    fields = partial(HANDLER.scale, goal=goal_of(10, upgraded=4), step=Step.FIRST)
+    assert fields(Workloads(target=model.live)).fields == {
+        model.live.key: {name: value for name, value in moving(2, 0).items() if name != "/spec/paused"}
+        | {"/spec/paused": ABSENT}
+    }
+    model.status["observedGeneration"] = model.generation
+    assert fields(Workloads(target=model.live)).fields == {model.live.key: moving(4, 0)}
+
+
+@pytest.mark.parametrize(
     ("manifest", "originals", "expected"),
     [
         (None, None, {"/spec/replicas": 10, TYPE: "RollingUpdate", SURGE: "25%", AWAY: "25%"}),
@@ -232,6 +275,56 @@ def test_pods_stay_as_they_are_once_kept(
     # A pod that was missing in that moment comes back, and none goes.
     assert set(before) <= {pod.name for pod in play.target.pods}
     assert play.there == max(len(before), goal.size)
+
+
+@given(
+    rollouts(),
+    st.lists(st.tuples(st.sampled_from(["old", "new"]), st.integers(0, 3), st.integers(0, 8)), max_size=3),
+    st.sampled_from(["old", "new"]),
+)
+@example((play_of(4), goal_of(4), [2, 2]), [("new", 1, 0)], "old")
+@example((play_of(4), goal_of(4), [3, 1]), [("new", 1, 0)], "old")
+@example((play_of(5), goal_of(5), [3, 2]), [("new", 0, 2)], "old")
+@example((play_of(5), goal_of(5, DECREASE, away=1), [3, 2]), [("new", 1, 0)], "old")
+@example((play_of(5), goal_of(5), [2, 2, 1]), [("new", 1, 2), ("old", 1, 2)], "new")
+def test_the_content_of_before_comes_back_half_way(
+    case: tuple[Play, Goal, list[int]], between: list[tuple[str, int, int]], last: str
+) -> None:
+    """What is there of it already counts: it is neither doubled nor waited for."""
+    play, goal, batches = case
+    missing = max(goal.unavailable, goal.strategy is DECREASE)
+    for pod in play.target.pods:
+        pod.ready = pod.can = True
+    play.target.sync()
+    ready = [play.ready]
+
+    def watch(play: Play) -> None:
+        assert play.ready >= ready[0] or play.ready >= goal.size - missing
+        assert play.there <= goal.size + (0 if goal.strategy is DECREASE else max(batches))
+        ready[0] = play.ready
+
+    def full(one: Goal) -> None:
+        play.step(one, Step.FIRST, partial(play.is_up, one))
+        play.step(one, Step.SECOND, partial(play.is_done, one))
+
+    play.watch = watch
+    for image, whole, passes in between:
+        hold_new_template(play, goal, image)
+        play.step(goal, Step.HOLD, lambda: play.counts(goal).observed)
+        *done, present = list(goals(goal, batches))[: whole + 1]
+        for one in done:
+            full(one)
+        for _ in range(passes):
+            play.patch(present, Step.FIRST)
+            play.target.sync()
+            watch(play)
+    hold_new_template(play, goal, last)
+    play.step(goal, Step.HOLD, lambda: play.counts(goal).observed)
+    for one in goals(goal, batches):
+        full(one)
+    play.watch = lambda _: None
+    play.settle(goal, Step.RELEASE)
+    assert [pod.revision for pod in play.target.pods] == [last] * goal.size
 
 
 SURGED = {"minReadySeconds": NEVER, "strategy": {"rollingUpdate": {"maxSurge": 3}}}
