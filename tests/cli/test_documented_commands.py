@@ -2,12 +2,14 @@
 block is run, block after block, and so is every `python` block; a `text` block right behind it is what it prints.
 
 A page runs in a fresh folder that holds a config repo: what `gitfleet init` lays out, reconciled, with a branch
-`my-change`. A comment in front of a block may say `<!-- exit: N -->` (the block's last command ends so), or
+`my-change`. A comment in front of a block may say `<!-- exit: N -->` (the block's last command ends so),
+`<!-- asks a Prometheus -->` (another program of the block is answered as Prometheus answers), or
 `<!-- not run here: REASON -->`.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -15,7 +17,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -39,6 +45,7 @@ class Block:
     text: str
     code: int = 0
     not_run: str = ""
+    asks: bool = False
 
 
 def blocks_of(page: Path) -> list[Block]:
@@ -52,8 +59,9 @@ def blocks_of(page: Path) -> list[Block]:
             found.append(Block(line, match["text"], not_run=marker.removeprefix("not run here: ")))
             continue
         code = re.fullmatch(r"exit: (\d+)", marker)
-        assert code or not marker, f"{page.name}:{line}: <!-- {marker} --> says nothing known"
-        found.append(Block(line, match["text"], code=int(code[1]) if code else 0))
+        asks = marker == "asks a Prometheus"
+        assert code or asks or not marker, f"{page.name}:{line}: <!-- {marker} --> says nothing known"
+        found.append(Block(line, match["text"], code=int(code[1]) if code else 0, asks=asks))
     return found
 
 
@@ -79,11 +87,43 @@ def place(prepared: Path) -> Iterator[Path]:
     yield prepared / "now"
 
 
-def shell(home: Path, text: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+class Prometheus(BaseHTTPRequestHandler):
+    """Answers queries of a moment, at whatever address, as an HTTP proxy; everything else it refuses."""
+
+    def do_GET(self) -> None:
+        """One query."""
+        asked = urlsplit(self.path)
+        given = parse_qs(asked.query, strict_parsing=True)
+        is_query = asked.path == "/api/v1/query" and given.keys() == {"query", "time"}
+        at = datetime.fromisoformat(given["time"][0]).timestamp() if is_query else 0
+        result = {"resultType": "vector", "result": [{"metric": {}, "value": [at, "0.12"]}]}
+        body = json.dumps({"status": "success" if is_query else "error", "data": result}).encode()
+        self.send_response(200 if is_query else 400)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is printed."""
+
+
+@pytest.fixture(scope="module")
+def prometheus() -> Iterator[str]:
+    """The address of one."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Prometheus) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def shell(home: Path, text: str, folder: Path | None = None, proxy: str = "") -> subprocess.CompletedProcess[str]:
     """Run commands in bash in the config repo (or a folder), stopping at the first that fails."""
     kept = {name: os.environ[name] for name in ("LANG", "TMPDIR") if name in os.environ}
     tools = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**kept, **GIT, "PATH": tools, "HOME": str(home), "SHELL": "/bin/bash"}
+    environment |= {"http_proxy": proxy} if proxy else {}
     return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", text],
         cwd=folder or home / "fleet",
@@ -97,16 +137,17 @@ def shell(home: Path, text: str, folder: Path | None = None) -> subprocess.Compl
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_commands_of_a_page(page: Path, place: Path) -> None:
+def test_the_commands_of_a_page(page: Path, place: Path, prometheus: str) -> None:
     if "examples" in page.relative_to(ROOT).parts or page.stem == "git-server-rules":
         shutil.copytree(ROOT / "examples", place / "fleet" / "examples")
     for block in blocks_of(page):
         if block.not_run:
             continue
-        done = shell(place, block.text.replace("/tmp/", f"{place}/"))
+        done = shell(place, block.text.replace("/tmp/", f"{place}/"), proxy=prometheus if block.asks else "")
         said = f"{page.name}:{block.line}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
         assert done.returncode == block.code, said
         assert "Traceback" not in done.stderr, said
+        assert not block.asks or json.loads(done.stdout)["status"] == "success", said
 
 
 @pytest.mark.parametrize(
