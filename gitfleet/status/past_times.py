@@ -20,6 +20,7 @@ from gitfleet.api.holds import Hold
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.runs import RunRecord, StageStatus
 from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutRecord, WebhookStatus
 from gitfleet.formats.times import EPOCH
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
@@ -55,10 +56,11 @@ def with_past_times(
             for name, one in state.holds.items()
         },
         runs=runs_until(state.runs, now, failures),
+        rollouts=rollouts_until(state.rollouts, now, failures),
     )
     known = TimesMemo(placements.latest, clusters.latest)
     same = past.placements is state.placements and past.clusters is state.clusters and past.holds == state.holds
-    same = same and past.runs is state.runs
+    same = same and past.runs is state.runs and past.rollouts is state.rollouts
     return state if same else past, known
 
 
@@ -99,6 +101,42 @@ def runs_until(
     nothing, one that cannot be read stays as it is."""
     past = {key: failures.contain(Subject.of_run(key), run, _run_until, run, now) for key, run in runs.items()}
     return runs if all(past[key] is run for key, run in runs.items()) else past
+
+
+def rollouts_until(
+    rollouts: Mapping[NamespacedName, RolloutRecord], now: datetime, failures: Failures
+) -> Mapping[NamespacedName, RolloutRecord]:
+    """The same for workload rollouts, cluster by cluster. `created` is a part of the keys of their calls and stays, and
+    so does the moment of a measurement, for which it can be made again: after a later one the next is due at once."""
+    past = {
+        key: failures.contain(Subject("WorkloadRollout", str(key)), record, _rollout_until, record, now)
+        for key, record in rollouts.items()
+    }
+    return rollouts if all(past[key] is record for key, record in rollouts.items()) else past
+
+
+def _rollout_until(record: RolloutRecord, now: datetime) -> RolloutRecord:
+    clusters = tuple(_progress_until(one, now) for one in record.clusters)
+    return record if clusters == record.clusters else replace(record, clusters=clusters)
+
+
+def _progress_until(status: ClusterRolloutStatus, now: datetime) -> ClusterRolloutStatus:
+    if status.is_over:
+        return status
+    return replace(
+        status,
+        since=_until(status.since, now),
+        batch_started=_until(status.batch_started, now),
+        webhooks=tuple(_webhook_until(webhook, now) for webhook in status.webhooks),
+        conditions=_conditions_until(status.conditions, now),
+    )
+
+
+def _webhook_until(webhook: WebhookStatus, now: datetime) -> WebhookStatus:
+    """A pause lies in the future; one that began there is over."""
+    if webhook.outcome or webhook.at is None or webhook.at <= now:
+        return webhook
+    return replace(webhook, at=now, not_before=_until(webhook.not_before, now))
 
 
 def _hold_until(hold: Hold, now: datetime) -> Hold:

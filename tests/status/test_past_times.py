@@ -14,11 +14,14 @@ from gitfleet.api.clusters import AgentStatus, PropertyValue
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.runs import ClusterUpdate, RunRecord, RunStatus, StageStatus
 from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_records import ClusterRolloutStatus
 from gitfleet.formats.times import EPOCH
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState
 from gitfleet.status import TimesMemo, with_past_times
+from gitfleet.workload.phases import Phase
 from tests.state.builders import CONFIG, HOLD, T0, binding, cluster, condition, record
+from tests.workload_records import asked, idle, measured, on, rollout_record
 
 WEB, SHOP = PlacementKey("", "web"), PlacementKey("shop", "web")
 BEFORE, NOW, LATER = T0 - timedelta(hours=2), T0 - timedelta(hours=1), T0 + timedelta(days=1)
@@ -101,6 +104,42 @@ def test_the_times_of_a_run_are_now_at_the_latest() -> None:
         assert (found.runs[key] is one) is (then == one)
     state = FleetState(runs={key: run(BEFORE)})
     assert past(state) is state
+
+
+PAUSE = timedelta(minutes=5)
+
+
+def rollout(when: datetime, phase: Phase = Phase.BATCH_VERIFYING, at: datetime = LATER, **answered: Any) -> FleetState:
+    """A workload rollout on a cluster with every time that it can have; `at` are those that no wait counts from."""
+    said = replace(condition("BatchVerifying"), last_transition_time=when)
+    asked_at = {"at": when, "not_before": when + PAUSE if when < NOW else when, **answered}
+    waits = replace(asked("load"), **asked_at)
+    done = replace(asked("done", "Passed"), at=at)
+    measures = (replace(measured("errors", 0.2), at=at),)
+    given: dict[str, Any] = {"since": when, "batch_started": when, "webhooks": (waits, done), "measurements": measures}
+    found = rollout_record(on("a", phase, said, **given), idle("b"))
+    return FleetState(rollouts={found.key: replace(found, created=at)})
+
+
+def test_a_workload_rollout_waits_no_longer_than_from_now_on() -> None:
+    """What it has of the past stays: so do the moments of measurements, and a pause that is under way."""
+    early = replace(idle("b"), since=BEFORE, conditions=())
+    for state, then in (
+        (rollout(LATER), rollout(NOW)),
+        (rollout(BEFORE), rollout(BEFORE)),
+        (rollout(BEFORE, not_before=LATER), rollout(BEFORE, not_before=LATER)),
+        (rollout(LATER, at=BEFORE), rollout(NOW, at=BEFORE)),
+        (rollout(LATER, Phase.SUCCEEDED), rollout(LATER, Phase.SUCCEEDED)),
+    ):
+        state, then = (_with_second(one, early) for one in (state, then))
+        found = past(state)
+        assert found == then
+        assert (found is state) is (then == state)
+
+
+def _with_second(state: FleetState, second: ClusterRolloutStatus) -> FleetState:
+    (record,) = state.rollouts.values()
+    return FleetState(rollouts={record.key: replace(record, clusters=(record.clusters[0], second))})
 
 
 def with_status(**changes: Any) -> FleetState:
