@@ -10,7 +10,7 @@ from typing import Annotated, Final, TypeAlias
 
 from annotated_types import Len
 
-from gitfleet.api.annotations import Break, OneOf, Only, below
+from gitfleet.api.annotations import Break, Location, OneOf, Only, below
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject, ObjectKey, Origin
@@ -82,6 +82,12 @@ class RolloutTrait:
     def sources(self) -> tuple[ObjectKey, ...]:
         """The workloads with the older content."""
         return tuple(reference.key(self.key.namespace) for reference in self.source_ref)
+
+    @property
+    def workloads(self) -> Iterator[tuple[ObjectKey, Location]]:
+        """What it names, each with the field that does so."""
+        yield self.target, ("spec", "targetRef")
+        yield from ((source, ("spec", "sourceRef", index)) for index, source in enumerate(self.sources))
 
     def breaks(self) -> Iterator[Break]:
         """Sources are other workloads of the target's kind, each once; from them to the target the batches add up."""

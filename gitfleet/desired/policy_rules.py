@@ -10,6 +10,7 @@ from gitfleet.api.fleet import FleetConfig, HealthCheck
 from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
 from gitfleet.api.placements import Placement
 from gitfleet.api.placing_policy import USUAL_POLICY, KindPattern, PlacingPolicy
+from gitfleet.api.workload_rollouts import RolloutTrait
 from gitfleet.desired.crosschecks import Refusals
 from gitfleet.desired.identity import known_scope
 from gitfleet.desired.known_kinds import KnownKinds
@@ -60,6 +61,17 @@ def denied_selectors(
             key = ObjectKey(selector.group, selector.version, selector.kind, home, selector.name or "")
             if (note := policy.denial(key, str(item.value.key))) is not None:
                 denied.append((item, (("spec", "resourceSelectors", index, "kind"), note[1])))
+    return denied
+
+
+def denied_workloads(objects: Iterable[ReadObject], policy: PlacingPolicy) -> Refusals:
+    """Rollouts of workloads that nothing may place: what may not be placed may not be moved either."""
+    denied: Refusals = []
+    for item in objects:
+        if isinstance(item.value, RolloutTrait):
+            for workload, field in item.value.workloads:
+                if (note := policy.denial(workload)) is not None:
+                    denied.append((item, ((*field, note[0][-1]), note[1])))
     return denied
 
 

@@ -56,7 +56,7 @@ def workload_notes(value: object, present: Present) -> Iterator[Break]:
     part."""
     if not isinstance(value, RolloutTrait) or value.clusters is not None or present.hidden.has_envelope():
         return
-    for workload, field in _named(value):
+    for workload, field in value.workloads:
         is_source = workload != value.target
         if _is_there(workload, present) or (is_source and _is_through(present.accepted.rollouts.get(value.key))):
             continue
@@ -142,15 +142,9 @@ def _workloads(rollout: WorkloadRollout) -> Iterator[tuple[Identity | PlacementK
     """What a rollout moves, and the field that says so: a workload, or one of those of a placement."""
     match rollout:
         case RolloutTrait():
-            yield from ((workload.identity, field) for workload, field in _named(rollout))
+            yield from ((workload.identity, field) for workload, field in rollout.workloads)
         case AppRollout():
             yield rollout.placement, ("spec", "placementRef")
-
-
-def _named(rollout: RolloutTrait) -> Iterator[tuple[ObjectKey, Location]]:
-    yield rollout.target, ("spec", "targetRef")
-    for index, source in enumerate(rollout.sources):
-        yield source, ("spec", "sourceRef", index)
 
 
 def _may_be_one(one: WorkloadRollout, other: WorkloadRollout) -> bool:
@@ -192,13 +186,13 @@ def _scaled_by(scaler: Manifest) -> Identity | None:
 
 
 def _scaled(rollout: RolloutTrait, scalers: Mapping[Identity, Manifest]) -> Iterator[Break]:
-    for workload, field in _named(rollout):
+    for workload, field in rollout.workloads:
         if (scaler := scalers.get(workload.identity)) is not None:
             sentence = f"is scaled by {scaler.key} ({scaler.origin}), which would undo what the rollout does; "
             yield field, f"{sentence}remove it while the rollout is there"
 
 
 def _misspelt(rollout: RolloutTrait, known: KnownKinds) -> Iterator[Break]:
-    for workload, field in _named(rollout):
+    for workload, field in rollout.workloads:
         if (wrong := known.unknown(workload.group, workload.kind)) is not None:
             yield (*field, _API_FIELDS[wrong.field]), wrong.sentence

@@ -42,7 +42,7 @@ from gitfleet.desired.kind_rules import (
 from gitfleet.desired.known_kinds import KnownKinds, kinds_with
 from gitfleet.desired.mislabelled import mislabelled_warnings
 from gitfleet.desired.paths import area_of
-from gitfleet.desired.policy_rules import denied_payload, denied_selectors, policy_warnings
+from gitfleet.desired.policy_rules import denied_payload, denied_selectors, denied_workloads, policy_warnings
 from gitfleet.desired.pool import Pool
 from gitfleet.desired.present import Present
 from gitfleet.desired.readings import ReadObject, by_kind, faults_at
@@ -245,6 +245,7 @@ def _deny(pool: Pool, scopes: Mapping[GroupKind, bool]) -> None:
     pool.restore_unmatched(unmatched)
     pool.faults += faults_at(denied, pool.request.contents)
     pool.refuse(denied_selectors(pool.chosen.values(), config.policy, scopes))
+    pool.refuse(denied_workloads(pool.chosen.values(), config.policy))
 
 
 def _desired(pool: Pool, scopes: dict[GroupKind, bool]) -> Desired:

@@ -46,6 +46,7 @@ def with_rollouts(
         answers=inputs.answers,
         now=inputs.now,
         handlers=handlers,
+        policy=wanted.config.policy,
     )
     advance = workload.advance_workloads(request, failures)
     return replace(state, rollouts=advance.rollouts), advance
@@ -74,7 +75,14 @@ def movement_of(
     """What the rollouts of a state hold and do, as things are on the clusters."""
     if not state.rollouts:
         return workload.Movement()
-    return workload.movement(state.rollouts, works, inputs.observations, handlers, inputs.now, failures)
+    moving = workload.movement(state.rollouts, works, inputs.observations, handlers, inputs.now, failures)
+    permission = workload.Permission(
+        policy=inputs.desired.config.policy,
+        works=works,
+        inventory=state.inventory,
+        observations=inputs.observations,
+    )
+    return workload.permitted(moving, state.rollouts, permission)
 
 
 def steps_beside(steps: Iterable[RolloutWrite], operations: Iterable[Operation]) -> tuple[RolloutWrite, ...]:

@@ -26,6 +26,7 @@ from gitfleet.workload.handlers import (
 from gitfleet.workload.movement import Movement, movement
 from gitfleet.workload.observing import keys_to_observe, pods_to_observe
 from gitfleet.workload.on_cluster import Request
+from gitfleet.workload.permission import Permission, permitted
 
 __all__ = [
     "BUILT_IN",
@@ -35,6 +36,7 @@ __all__ = [
     "HandlerFactory",
     "Handlers",
     "Movement",
+    "Permission",
     "Request",
     "Scaling",
     "Step",
@@ -44,5 +46,6 @@ __all__ = [
     "batch_sizes",
     "keys_to_observe",
     "movement",
+    "permitted",
     "pods_to_observe",
 ]

@@ -9,6 +9,7 @@ from datetime import datetime
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import (
     RELEASED,
@@ -29,6 +30,7 @@ from gitfleet.workload.conditions import waiting
 from gitfleet.workload.finding import Found, NotFoundHere, Wanted, find, placement_of
 from gitfleet.workload.goals import left_to_change
 from gitfleet.workload.handlers import Handlers, WorkloadHandler, Workloads
+from gitfleet.workload.permission import Permission
 from gitfleet.workload.phases import phase_of
 from gitfleet.workload.progress import advance_cluster
 from gitfleet.workload.records import Templates
@@ -52,6 +54,14 @@ class Request:
     answers: Answers
     now: datetime
     handlers: Handlers
+    policy: PlacingPolicy = USUAL_POLICY
+
+    @property
+    def permission(self) -> Permission:
+        """By what it is judged which workloads may be moved."""
+        return Permission(
+            policy=self.policy, works=self.works, inventory=self.inventory, observations=self.observations
+        )
 
 
 @dataclass(slots=True)
@@ -154,6 +164,9 @@ def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Adva
     """The same, where all that it names was read."""
     record, status, found, wanted = here.record, here.status, here.found, here.wanted
     target, placement, now = wanted.manifests.get(found.target.identity), placement_of(record), lookup.request.now
+    if why := lookup.request.permission.denial(record, status.cluster, (found.target, *found.sources)):
+        denied = _waits(status, why, now)
+        return None if record.removing else replace(denied, waits=why, asks=True)
     if target is None and seen.target is None:
         if record.removing or not seen.sources:
             return None

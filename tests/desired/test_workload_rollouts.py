@@ -110,6 +110,13 @@ def scaled_object(**reference: str) -> str:
     return json.dumps({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": metadata, "spec": spec})
 
 
+def fleet(**policy: Any) -> dict[str, str]:
+    """A FleetConfig with a policy."""
+    body = {"apiVersion": "gitfleet.dev/v1alpha1", "kind": "FleetConfig", "metadata": {"name": "fleet"}}
+    return {"gitfleet.yaml": json.dumps({**body, "spec": {"policy": policy}})}
+
+
+RESERVED = "is reserved; place it elsewhere, or name the namespace in spec.policy.allow of FleetConfig"
 NO_PLACEMENT = "spec.placementRef.name: names a placement that is not in the repo, so nothing is rolled out; "
 B = "rollouts/b.yaml:{}: RolloutTrait/web/b: {}".format
 STAGE = "spec.stages[0].afterStageTasks[0].metrics[0]"
@@ -216,6 +223,20 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
          [AT(5, "spec.targetRef.kind: is not a kind of group apps; did you mean Deployment?")]),
         ({PATH: trait(targetRef={"apiVersion": "apps.kruise.io/v1alpha1", "kind": "CloneSet", "name": "api"},
                       clusters={})}, []),
+        # What may not be placed may not be moved either.
+        ({PATH: trait(targetRef={**DEPLOYMENT, "name": "dns", "namespace": "kube-system"}, clusters={})},
+         [AT(5, f"spec.targetRef.namespace: {RESERVED}")]),
+        ({PATH: trait(sourceRef=[{**DEPLOYMENT, "name": "a", "namespace": "fleet-system"}], clusters={})},
+         [AT(7, f"spec.sourceRef[0].namespace: {RESERVED}")]),
+        ({PATH: trait(targetRef={**DEPLOYMENT, "name": "dns", "namespace": "kube-system"}, clusters={}),
+          **fleet(allow=[{"namespaces": ["kube-system"]}])}, []),
+        ({PATH: trait(targetRef={**DEPLOYMENT, "name": "safe", "namespace": "vault"}, clusters={}),
+          **fleet(deny=[{"namespaces": ["vau*"]}])},
+         [AT(5, "spec.targetRef.namespace: is denied by spec.policy.deny[0] of FleetConfig; remove it, or allow it "
+                "there")]),
+        ({PATH: trait(clusters={}), **fleet(deny=[{"kinds": [{"group": "apps", "kind": "Deployment"}]}]),
+          "resources/web.yaml": NAMESPACE},
+         [AT(5, "spec.targetRef.kind: is denied by spec.policy.deny[0] of FleetConfig; remove it, or allow it there")]),
         # Placements.
         ({PATH: app(placementRef={"name": "wbe"})},
          [f"{PATH}:5: AppRollout/web/app: {NO_PLACEMENT}did you mean web? (warning)"]),
