@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 
 from gitfleet.api.objects import JsonObject
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.api.workload_records import BatchState, RollingState
 from gitfleet.simulation.virtual_pods import POD, virtual_in
-from tests.builders import deployment
+from tests.builders import deployment, stateful_set
 from tests.scenarios.test_workload_rollouts import a_world, rollout, status
 from tests.scenarios.world import World
+
+BAD = ClusterRule(object=ObjectPattern(image="web:bad"), available="never")
 
 
 def pods(world: World) -> list[JsonObject]:
@@ -83,3 +86,24 @@ def test_a_deployment_is_taken_back_half_way(
     held.look()
     assert held.lowest >= size - 1
     assert held.most <= size + (2 if strategy == "IncreaseFirst" else 0)
+
+
+@pytest.mark.parametrize("corrected", ["web:2", "web:1"])
+@pytest.mark.parametrize("last_batch", [0, None])
+def test_a_bad_image_of_a_stateful_set_is_corrected(corrected: str, last_batch: int | None) -> None:
+    """Its controller replaces no pod before all are ready: the one that will never be is deleted for it."""
+    old = stateful_set("web", "db", "web:1", replicas=4)
+    plan = {"numBatches": 2} | ({} if last_batch is None else {"lastBatchToRollout": last_batch})
+    world, lowest = a_world(old, rollout(old, **plan), rules=(BAD,)), [4]
+    world.commit(stateful_set("web", "db", "web:bad", replicas=4))
+    world.settle()
+    assert images(world) == {"web:1": 3, "web:bad": 1}
+    world.watch = lambda happening: lowest.append(ready(world))
+    world.commit(stateful_set("web", "db", corrected, replicas=4))
+    world.settle()
+    wanted = {"web:1": 2, "web:2": 2} if last_batch == 0 and corrected == "web:2" else {corrected: 4}
+    assert images(world) == wanted
+    assert ready(world) == 4 and min(lowest) >= 3
+    world.commit(rollout(old, numBatches=2))
+    world.settle()
+    assert (status(world).rolling_state, images(world)) == (RollingState.SUCCEEDED, {corrected: 4})

@@ -73,14 +73,17 @@ class StatefulSetHandler(OneObject):
         return until_seen(counts_of_pods(seen.pods, upgraded, observed), seen, goal)
 
     def scale(self, seen: Workloads, goal: Goal, step: Step) -> Scaling:
-        """The partition; to go back, the pods that have the newer revision too."""
+        """The partition; to go back, the pods that have the newer revision too, and to go on, one that is not ready."""
         key, live = target_key(seen), seen.target
         if goal.mode is not RolloutMode.IN_PLACE or live is None or key is None:
             return super().scale(seen, goal, step)
         reverts = step is Step.REVERT and not self.irreversible(seen, goal)
         fields = _fields(seen, live, goal, step, reverts=reverts)
         is_raised = number(live.body, PARTITION) >= asked(live) and is_seen(live)
-        return Scaling(fields={key: fields}, pods=_next_to_go(seen, live) if reverts and is_raised else ())
+        if reverts and is_raised:
+            return Scaling(fields={key: fields}, pods=_next_to_go(seen, live))
+        moves = step in (Step.FIRST, Step.SECOND) and is_seen(live)
+        return Scaling(fields={key: fields}, pods=_in_the_way(seen, live, goal) if moves else ())
 
     def _stands_still(self, live: LiveObject) -> bool:
         return asked(live) <= number(live.body, PARTITION)
@@ -117,6 +120,19 @@ def _next_to_go(seen: Workloads, live: LiveObject) -> tuple[LiveObject, ...]:
     newer = sorted((pod for pod in seen.pods if label(pod, REVISION) == newest), key=_ordinal, reverse=True)
     failing = [pod for pod in newer if not is_ready(pod)]
     return tuple((failing or (newer if all(map(is_ready, seen.pods)) else []))[:1])
+
+
+def _in_the_way(seen: Workloads, live: LiveObject, goal: Goal) -> tuple[LiveObject, ...]:
+    """The pod that is not ready, and that its controller would replace by one of the newest revision, were it ready:
+    with OrderedReady it waits for it, for ever where what failed is an older revision. The lowest ordinal goes first,
+    as its controller waits for it first."""
+    newest = text(live.body, "/status/updateRevision")
+    if not newest or len(seen.pods) < asked(live) or any(map(is_ending, seen.pods)):
+        return ()
+    first = number(live.body, "/spec/ordinals/start") + goal.size - goal.upgraded
+    outdated = (pod for pod in seen.pods if label(pod, REVISION) not in ("", newest))
+    failing = (pod for pod in outdated if not is_ready(pod) and _ordinal(pod) >= first)
+    return tuple(sorted(failing, key=_ordinal)[:1])
 
 
 def _ordinal(pod: LiveObject) -> int:

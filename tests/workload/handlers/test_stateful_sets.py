@@ -15,7 +15,7 @@ from gitfleet.api.workload_records import RolloutMode
 from gitfleet.model.held_fields import ABSENT
 from gitfleet.workload.handlers import Counts, Goal, Step, Workloads
 from gitfleet.workload.handlers.stateful_sets import StatefulSetHandler
-from tests.workload.handlers.models import StatefulSet
+from tests.workload.handlers.models import Pod, StatefulSet
 from tests.workload.handlers.playing import Play, goals, hold_new_template
 from tests.workload.handlers.test_pairs import splits
 
@@ -154,3 +154,53 @@ def test_a_status_about_the_older_template_counts_nothing_as_upgraded() -> None:
     play = Play(HANDLER, StatefulSet.running("db", 3))
     play.target.give_template("new")
     assert HANDLER.counts(play.seen, goal_of(3, 2)) == Counts(old=3, old_ready=3, observed=False)
+
+
+@pytest.mark.parametrize(
+    ("revisions", "failing", "upgraded", "step", "expected"),
+    [
+        ("old old old bad", [3], 2, Step.FIRST, ["db-3"]),
+        ("old old old bad", [3], 2, Step.SECOND, ["db-3"]),
+        ("old old bad bad", [2, 3], 2, Step.FIRST, ["db-2"]),  # one at a time
+        ("old old old bad", [3], 0, Step.FIRST, []),  # no batch has it yet
+        ("old old old bad", [1, 3], 2, Step.FIRST, ["db-3"]),
+        ("old old old bad", [1], 2, Step.FIRST, []),  # another one, in a later batch
+        ("old old old bad", [], 2, Step.FIRST, []),  # its controller replaces a ready one
+        ("old old old new", [3], 2, Step.FIRST, []),  # it is as it should be
+        ("old old old", [2], 2, Step.FIRST, []),  # one is being made
+        ("old old old bad", [3], 2, Step.CLAIM, []),
+        ("old old old bad", [3], 2, Step.HOLD, []),
+        ("old old old bad", [3], 2, Step.KEEP, []),
+        ("old old old bad", [3], 4, Step.RELEASE, []),
+    ],
+)
+def test_a_pod_that_its_controller_waits_for_in_vain_is_deleted(
+    revisions: str, failing: list[int], upgraded: int, step: Step, expected: list[str]
+) -> None:
+    target = StatefulSet.running("db", 4)
+    play = Play(HANDLER, target)
+    target.by_ordinal = {
+        n: Pod(f"db-{n}", revision, ready=n not in failing) for n, revision in enumerate(revisions.split())
+    }
+    target.status["updateRevision"] = "new"
+    assert [one.key.name for one in HANDLER.scale(play.seen, goal_of(4, upgraded), step).pods] == expected
+
+
+@given(st.integers(1, 6), st.data(), st.sampled_from(["old", "third"]))
+def test_other_content_repairs_what_failed(size: int, data: st.DataObject, image: str) -> None:
+    batches = data.draw(splits(size))
+    target = StatefulSet.running("db", size)
+    play, goal = Play(HANDLER, target, order=Random(size)), goal_of(size)
+    hold_new_template(play, goal)
+    (first,) = [one for one in goals(goal, batches) if one.upgraded][:1]
+    play.settle(first, Step.FIRST)
+    pod = target.by_ordinal[max(target.by_ordinal)]
+    pod.ready = pod.can = False
+    play.target.sync()
+    play.watch = lambda play: check(play.ready >= size - 1)
+    hold_new_template(play, goal, image)
+    play.step(goal, Step.HOLD, lambda: True)
+    for one in goals(goal, batches):
+        play.step(one, Step.FIRST, partial(play.is_done, one))
+    play.settle(goal, Step.RELEASE)
+    assert [pod.revision for pod in play.target.pods] == [image] * size
