@@ -166,6 +166,22 @@ def test_another_content_amid_a_batch(fleet: Fleet, strategy: str, most: int, be
     assert max(sample.pods for sample in fleet.watch.samples) <= most
 
 
+@pytest.mark.parametrize("corrected", ["db:1", "db:2"])
+def test_a_bad_image_of_a_stateful_set_is_corrected(fleet: Fleet, corrected: str) -> None:
+    """Its controller replaces no pod while another one is not ready: the one that never will be is deleted for it."""
+    old = fleet.stateful_set("db:1")
+    fleet.commit(old, fleet.rollout(old, numBatches=2))
+    fleet.until_there("stateful_set", "db")
+    fleet.until(rollingState="verifyingSpec")
+    fleet.watch.samples.clear()
+    fleet.commit(fleet.stateful_set("db:bad"))
+    eventually(lambda: any(pod.spec.containers[0].image == "db:bad" for pod in fleet.watch.pods()))
+    fleet.commit(fleet.stateful_set(corrected))
+    fleet.until(rollingState="rolloutSucceed")
+    eventually(lambda: [pod.spec.containers[0].image for pod in fleet.watch.pods()] == [corrected] * 4)
+    assert min(sample.ready for sample in fleet.watch.samples) >= 3
+
+
 def test_a_stateful_set_in_place_batch_by_batch(fleet: Fleet) -> None:
     old = fleet.stateful_set("db:1")
     plan: dict[str, Any] = {"numBatches": 2, "lastBatchToRollout": 0}
