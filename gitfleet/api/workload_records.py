@@ -9,7 +9,7 @@ from dataclasses import MISSING, dataclass
 from enum import StrEnum
 from typing import Annotated, Final
 
-from gitfleet.api.annotations import At, Default
+from gitfleet.api.annotations import At, Default, Inline
 from gitfleet.api.conditions import Conditions
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
@@ -160,6 +160,15 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EmptiedWorkload:
+    """A workload whose pods an earlier rollout took away: it gets none back until its manifest is another one than the
+    one with this `digest`."""
+
+    key: Annotated[ObjectKey, Inline()]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterRolloutStatus:
     """How far a rollout is on one cluster.
 
@@ -169,7 +178,8 @@ class ClusterRolloutStatus:
     `batch_started` is when the batch began to roll. `revert` says that what is let go goes back to the pods of before;
     `let_go` is a digest of the workloads' manifests when the rollout's file went: its pods stay as they are until those
     change. `originals` are the values that the fields had which the rollout holds, by the workload's kind/name and JSON
-    pointer: they come back where no placement has the workload.
+    pointer: they come back where no placement has the workload. `named` are the workloads that the rollout names now,
+    where these are others; `emptied` are those whose pods earlier rollouts of this record took away.
     """
 
     cluster: Annotated[str, At("clusterName")]
@@ -196,6 +206,8 @@ class ClusterRolloutStatus:
     since: Time | None = None
     """When the present state began."""
     originals: JsonObject | None = None
+    named: tuple[ObjectKey, ...] = ()
+    emptied: tuple[EmptiedWorkload, ...] = ()
     webhooks: tuple[WebhookStatus, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     conditions: Conditions = ()

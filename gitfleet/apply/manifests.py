@@ -198,8 +198,10 @@ def _update(
         # What is taken over by IfNoDiff is as it should be: nothing of it goes.
         is_taken_over = entry is None and strategy.when_to_take_over is WhenToTakeOver.ALWAYS
         removes = removed_fields(manifest.body, there, body, is_taken_over=is_taken_over)
-    removes = union(removes, taken_back(live.body, manifest.body, body))
     written = ignored.written(manifest, live.body)
+    # Of a field that the apply does not write, nobody would be left who says what it is.
+    before_this = ignored.compared(manifest.key, body, live.body)[0] if body is not None else None
+    removes = union(removes, taken_back(live.body, written.body, before_this))
     return Update(
         cluster=work.cluster,
         placement=work.placement,

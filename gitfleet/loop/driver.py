@@ -102,7 +102,7 @@ class Driver:
     def __post_init__(self) -> None:
         self._kept = KeptObservations(clock=self.clock, watching=self.watching)
         self.asked_clusters = AskedClusters(handlers=self.workloads.handlers)
-        self._report = ReportedFailures(self.save_report).report
+        self._report = ReportedFailures(lambda failure: self.save_report(failure)).report
 
     @property
     def config(self) -> FleetConfig:
@@ -213,9 +213,9 @@ class Driver:
     ) -> ReconcileResult:
         """`failures` are what could not be settled."""
         failed = Failures((*decision.failures, *failures, *report.failures))
-        result = result_of(decision, outcomes, report, failed, changed=changed, again_at=self._repeats.next_at)
-        waiting = self.pull.waiting if self.pull is not None else ()
-        result = replace(result.waiting_for(waiting), steps=self.workloads.outcomes)
+        moved, again_at = changed or any(step.ok for step in self.workloads.outcomes), self._repeats.next_at
+        result = result_of(decision, outcomes, report, failed, changed=moved, again_at=again_at)
+        result = replace(result.waiting_for(self.pull.waiting if self.pull else ()), steps=self.workloads.outcomes)
         self._report(failed.found)
         return result
 

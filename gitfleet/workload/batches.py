@@ -40,14 +40,14 @@ class Batch:
         interval = self.plan.instance_interval
         if not interval or began is None:
             return self.upgraded
-        return min(self.upgraded, self.before + 1 + int((now - began).total_seconds() // interval))
+        return min(self.upgraded, self.before + 1 + int(max(0.0, (now - began).total_seconds()) // interval))
 
     def next_at(self, began: datetime | None, now: datetime) -> float | None:
         """After how many seconds the next pod may follow; None where there is none to wait for."""
         interval = self.plan.instance_interval
         if not interval or began is None or self.upgraded_at(began, now) >= self.upgraded:
             return None
-        return interval - (now - began).total_seconds() % interval
+        return interval - max(0.0, (now - began).total_seconds()) % interval
 
 
 def batches_of(plan: RolloutPlan, span: int) -> tuple[Batch, ...]:

@@ -9,11 +9,11 @@ from datetime import datetime
 from gitfleet.api.metrics import MetricTemplate
 from gitfleet.api.objects import JsonValue, ObjectKey
 from gitfleet.api.values import NamespacedName
-from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutMode, RolloutRecord
+from gitfleet.api.workload_records import ClusterRolloutStatus, EmptiedWorkload, RolloutMode, RolloutRecord
 from gitfleet.formats.managed_fields import is_own_apply, managed_entries
 from gitfleet.model.calls import Answers, Call
 from gitfleet.model.held_fields import ABSENT, Fields
-from gitfleet.model.observations import ClusterObservation
+from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.workload.fields import key_text
 from gitfleet.workload.finding import Found, Wanted, live_of
 from gitfleet.workload.handlers import WorkloadHandler, Workloads
@@ -24,7 +24,8 @@ class Case:
     """One rollout on one cluster. `template` identifies the newest content of the target; `applied` says that the
     target has been applied as it is wanted; `turn` why another cluster comes first ("": it is this one's turn);
     `renewed` that the plan is another one than in the pass before, or the file came back; `goes_back` that the target
-    is to be deleted while a source is to stay."""
+    is to be deleted while a source is to stay; `mixed` that another rollout has left it with pods of two contents;
+    `emptied` what keeps no pods where the rollout names other workloads from now on."""
 
     record: RolloutRecord
     status: ClusterRolloutStatus
@@ -39,6 +40,8 @@ class Case:
     templates: Mapping[NamespacedName, MetricTemplate] = field(default_factory=dict)
     turn: str = ""
     goes_back: bool = False
+    mixed: bool = False
+    emptied: tuple[EmptiedWorkload, ...] = ()
     taken_over: bool = False
     renewed: bool = False
 
@@ -55,6 +58,11 @@ class Advanced:
     asks: bool = False
 
 
+def is_placed(live: LiveObject | None) -> bool:
+    """Whether gitfleet has applied an object for a placement."""
+    return live is not None and any(is_own_apply(entry) for entry in managed_entries(live.body))
+
+
 @dataclass(frozen=True, slots=True)
 class Needed:
     """Whether anybody wants the target, and any of the sources: a placement, or whoever made it beside gitfleet."""
@@ -69,8 +77,7 @@ class Needed:
 
         def is_wanted(key: ObjectKey) -> bool:
             there = live.get(key.identity)
-            own = there is not None and any(is_own_apply(entry) for entry in managed_entries(there.body))
-            return key.identity in wanted.manifests or (there is not None and not own)
+            return key.identity in wanted.manifests or (there is not None and not is_placed(there))
 
         return cls(is_wanted(found.target), any(map(is_wanted, found.sources)))
 

@@ -34,8 +34,15 @@ def batch_sizes(plan: RolloutPlan, status: ClusterRolloutStatus) -> tuple[int, .
         return ()
 
 
-def goal_of(plan: RolloutPlan, status: ClusterRolloutStatus, now: datetime, batch: int | None = None) -> Goal:
-    """What the present batch, or another one, is to reach by now. -1 is what was there before the first."""
+def goal_of(
+    plan: RolloutPlan,
+    status: ClusterRolloutStatus,
+    now: datetime,
+    batch: int | None = None,
+    known: tuple[Batch, ...] = (),
+) -> Goal:
+    """What the present batch, or another one, is to reach by now. -1 is what was there before the first. `known` are
+    the batches where they were made already. What a batch has reached is never taken back, whatever the clock says."""
     number = status.current_batch if batch is None else batch
     goal = Goal(
         mode=status.mode or RolloutMode.IN_PLACE,
@@ -47,9 +54,13 @@ def goal_of(plan: RolloutPlan, status: ClusterRolloutStatus, now: datetime, batc
     least = status.started_with
     if number < 0:
         return _with(goal, least, least, 0, ())
-    batches = batches_for(plan, status)
+    batches = known or batches_for(plan, status)
     one = batches[min(number, len(batches) - 1)]
-    upgraded = one.upgraded_at(status.batch_started, now) if number == status.current_batch else one.upgraded
+    upgraded = one.upgraded
+    if number == status.current_batch:
+        reached = status.upgraded_replicas
+        reached = abs(reached - status.original_size) if status.mode is RolloutMode.SCALE else reached
+        upgraded = max(one.upgraded_at(status.batch_started, now), min(one.upgraded, reached))
     unavailable = one.unavailable(plan.rollout_strategy, max(status.original_size, status.target_size))
     return _with(goal, max(one.before, least), max(upgraded, least), unavailable, named_pods(batches, one.number))
 
@@ -72,7 +83,7 @@ def step_of(status: ClusterRolloutStatus) -> tuple[Step, int] | None:
     """The step of a status, and the number of the batch whose goal counts; None where nothing is held."""
     phase, batch = phase_of(status.rolling_state, status.batch_rolling_state), status.current_batch
     if status.let_go == RELEASED:
-        return (Step.RELEASE, batch)
+        return (Step.RELEASE, -1)
     match phase:
         case Phase.VERIFYING_SPEC:
             return (Step.HOLD, -1)

@@ -4,9 +4,10 @@ from what was observed, so that whoever begins again does the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from gitfleet.api.conditions import find_condition
 from gitfleet.api.objects import Identity, ObjectKey
@@ -23,7 +24,7 @@ from gitfleet.api.workload_records import (
 )
 from gitfleet.formats.canonical_json import json_text
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.held_fields import ABSENT, Fields, FieldValue, HeldByCluster, HeldFields, value_at
+from gitfleet.model.held_fields import ABSENT, FieldValue, HeldByCluster, HeldFields, value_at
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import DeletePod, Patch, RolloutWrite
 from gitfleet.model.works import Work
@@ -71,7 +72,8 @@ def movement(
     for key, record in rollouts.items():
         for status in record.clusters:
             observation = observations.get(status.cluster)
-            if observation is None or not observation.reachable or status.target is None or not _holds(status):
+            beside = status.sources or status.named or status.emptied
+            if observation is None or not observation.reachable or not (beside or _holds(status)):
                 continue
             if status.cluster not in wanted:
                 wanted[status.cluster] = Wanted.of(works.get(status.cluster, ()))
@@ -82,6 +84,9 @@ def movement(
                 held.setdefault(status.cluster, {}).update(here.held.get(status.cluster, {}))
                 steps += here.steps
     return Movement(held=held, steps=tuple(steps))
+
+
+_REPLICAS: Final = "/spec/replicas"
 
 
 def _holds(status: ClusterRolloutStatus) -> bool:
@@ -110,22 +115,51 @@ def _on_cluster(
         seen = workloads_of(found, status, wanted, observation)
     except NotFoundHere as not_read:
         return _untouched(record, status, str(not_read))
-    wants = _wants(record, status, found, seen, now)
-    if wants is None:
-        return None  # the first deployment in place: nothing is there that could be moved
+    needed, beside = Needed.of(found, wanted, seen), dict(_beside(record, status, wanted, observation))
+    wants = _wants(record, status, found, seen, now) if _holds(status) else None
+    if wants is None:  # nothing is to be moved, as with a first deployment in place
+        kept = {key.identity: _kept(record, status, needed, key, seen) for key in status.sources}
+        return Movement(held={status.cluster: {**kept, **beside}})
     step, goal = wants
     scaling = found.handler.scale(seen, goal, step)
-    moves = status.rolling_state in _RUNNING or status.let_go == RELEASED
     # What is judged by pods that were not read would be moved wrongly: it stays as it is until they are.
-    moves = moves and not lacks_pods(found, status, observation)
-    needed = Needed.of(found, wanted, seen)
-    fields = dict(_held(record, status, scaling, (seen, needed), enforced=moves or step is Step.HOLD))
+    moves = _moves(status) and not lacks_pods(found, status, observation)
+    # What is given back is given back by steps: an apply would write only a part of it.
+    enforced = (moves and step is not Step.RELEASE) or step is Step.HOLD
+    fields = dict(_held(record, status, scaling, (seen, needed), enforced=enforced))
     steps = tuple(_steps(record, status, scaling, seen)) if moves else ()
-    return Movement(held={status.cluster: fields}, steps=steps)
+    return Movement(held={status.cluster: {**fields, **beside}}, steps=steps)
+
+
+def _moves(status: ClusterRolloutStatus) -> bool:
+    """Whether a rollout does anything to its workloads now: one that has begun nothing only holds."""
+    return (status.rolling_state in _RUNNING and status.mode is not None) or status.let_go == RELEASED
+
+
+def _beside(
+    record: RolloutRecord, status: ClusterRolloutStatus, wanted: Wanted, observation: ClusterObservation
+) -> Iterator[tuple[Identity, HeldFields]]:
+    """What is held beside the workloads that are moved: nothing is written to those that the rollout names from now on
+    before it is about them, and those that earlier ones emptied get no pods back."""
+    for key in status.named:
+        yield key.identity, HeldFields(rollout=record.key, untouched="it is not about this workload yet", stays=True)
+    for one in status.emptied:
+        manifest, live = wanted.manifests.get(one.key.identity), observation.live.get(one.key)
+        if manifest is not None and live is not None and manifest.digest == one.digest:
+            yield one.key.identity, HeldFields(rollout=record.key, fields=_as_live((_REPLICAS,), live))
+
+
+def _kept(
+    record: RolloutRecord, status: ClusterRolloutStatus, needed: Needed, key: ObjectKey, seen: Workloads
+) -> HeldFields:
+    """A source that is not moved now: it gets no pods back."""
+    live = _live(seen, key)
+    fields = _as_live((_REPLICAS,), live) if live is not None else {}
+    return HeldFields(rollout=record.key, fields=fields, stays=_stays(record, status, needed, key))
 
 
 def _untouched(record: RolloutRecord, status: ClusterRolloutStatus, why: str) -> Movement:
-    keys = [key for key in (status.target, *status.sources) if key is not None]
+    keys = [key for key in (status.target, *status.sources, *status.named) if key is not None]
     held = {key.identity: HeldFields(rollout=record.key, stays=True, untouched=why) for key in keys}
     return Movement(held={status.cluster: held})
 
@@ -155,9 +189,23 @@ def _held(
     """What is held of each workload. What is not `enforced`, as it is over, stays as it is on the cluster."""
     seen, needed = there
     for key in {*scaling.fields, *status.sources}:
-        of_key = scaling.fields.get(key, {})
-        fields = of_key if enforced else _as_live(of_key, _live(seen, key))
+        live, of_key = _live(seen, key), scaling.fields.get(key)
+        if of_key is None:
+            yield key.identity, _kept(record, status, needed, key, seen)
+            continue
+        fields = _as_live(of_key, live) if live is not None and not enforced else of_key
+        if key == status.target and _is_manifests(record, status, seen):
+            fields = {}
         yield key.identity, HeldFields(rollout=record.key, fields=fields, stays=_stays(record, status, needed, key))
+
+
+def _is_manifests(record: RolloutRecord, status: ClusterRolloutStatus, seen: Workloads) -> bool:
+    """Whether the number of pods of a target is its manifest's again: once it has them all, where the manifest gives a
+    number of its own and the plan none."""
+    if status.rolling_state is not RollingState.SUCCEEDED or status.mode is not RolloutMode.SOURCE_TO_TARGET:
+        return False
+    written = value_at(seen.wanted, _REPLICAS) if seen.wanted is not None else ABSENT
+    return record.rollout_plan.target_size is None and isinstance(written, int) and written > 0
 
 
 def _holding(seen: Workloads, found: Found) -> Goal:
@@ -171,17 +219,12 @@ def _holding(seen: Workloads, found: Found) -> Goal:
 def _stays(record: RolloutRecord, status: ClusterRolloutStatus, needed: Needed, key: ObjectKey) -> bool:
     """Whether a workload is not to be deleted although no placement has it any more, as its pods are still needed: a
     source until they have moved, a target until they have gone back. Where neither side is wanted, both may go."""
-    if status.mode is RolloutMode.SOURCE_TO_TARGET and key == status.target:
-        return status.is_running and needed.sources
+    is_early = status.rolling_state is RollingState.VERIFYING_SPEC
+    if key == status.target:
+        return bool(status.sources) and needed.sources and (status.is_running or is_early)
     if key not in status.sources or not needed.target:
         return False
-    match status.rolling_state:
-        case RollingState.SUCCEEDED:
-            return False
-        case RollingState.ABANDONED:
-            return status.revert
-        case _:
-            return not record.removing or status.rolling_state in _RUNNING
+    return status.rolling_state is not RollingState.SUCCEEDED and not (is_early and record.removing)
 
 
 def _live(seen: Workloads, key: ObjectKey) -> LiveObject | None:
@@ -189,8 +232,8 @@ def _live(seen: Workloads, key: ObjectKey) -> LiveObject | None:
     return next((one for one in found if one.key.identity == key.identity), None)
 
 
-def _as_live(fields: Fields, live: LiveObject | None) -> dict[str, FieldValue]:
-    return dict(fields) if live is None else {pointer: value_at(live.body, pointer) for pointer in fields}
+def _as_live(pointers: Iterable[str], live: LiveObject) -> dict[str, FieldValue]:
+    return {pointer: value_at(live.body, pointer) for pointer in pointers}
 
 
 def _steps(

@@ -22,7 +22,7 @@ def keys_to_observe(
     for record in records:
         for status in record.clusters:
             if status.cluster in clusters and status.target is not None:
-                found.setdefault(status.cluster, set()).update((status.target, *status.sources))
+                found.setdefault(status.cluster, set()).update((status.target, *status.sources, *status.named))
     for rollout in wanted:
         if not isinstance(rollout, RolloutTrait) or rollout.clusters is None:
             continue

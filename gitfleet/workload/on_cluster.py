@@ -12,22 +12,24 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import (
+    MIXED,
     RELEASED,
     ClusterRolloutStatus,
+    EmptiedWorkload,
     RollingState,
     RolloutMode,
     RolloutRecord,
     WorkloadReason,
 )
-from gitfleet.api.workload_rollouts import WorkloadRollout
-from gitfleet.formats.canonical_json import digest_of
+from gitfleet.api.workload_rollouts import RolloutTrait, WorkloadRollout
 from gitfleet.model.calls import Answers
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.state import Inventory, PlacementRecord
 from gitfleet.model.works import Work
-from gitfleet.workload.cases import Advanced, Case, Needed, lacks_pods, workloads_of
+from gitfleet.workload.batches import UnusablePlan
+from gitfleet.workload.cases import Advanced, Case, Needed, is_placed, lacks_pods, workloads_of
 from gitfleet.workload.conditions import waiting
-from gitfleet.workload.finding import Found, NotFoundHere, Wanted, find, placement_of
+from gitfleet.workload.finding import Found, NotFoundHere, Wanted, find, key_of, placement_of
 from gitfleet.workload.goals import left_to_change
 from gitfleet.workload.handlers import Handlers, WorkloadHandler, Workloads
 from gitfleet.workload.permission import Permission
@@ -81,6 +83,24 @@ class Lookup:
             for key in (status.target, *status.sources):
                 self.claims.setdefault((status.cluster, key.identity), record.key)
 
+    def is_named_by_other(self, record: RolloutRecord, found: Found) -> bool:
+        """Whether another rollout of the commit names the target: that one has it from now on."""
+        others = (one for key, one in self.request.rollouts.items() if key != record.key)
+        return any(
+            key_of(one.target_ref, one.key.namespace).identity == found.target.identity
+            for one in others
+            if isinstance(one, RolloutTrait)
+        )
+
+    def is_mixed(self, record: RolloutRecord, cluster: str, found: Found) -> bool:
+        """Whether another rollout has left the target with pods of two contents."""
+        return any(
+            status.cluster == cluster and status.target == found.target and status.last_template == MIXED
+            for key, other in self.request.before.items()
+            if key != record.key
+            for status in other.clusters
+        )
+
     def claimed_by_other(self, record: RolloutRecord, cluster: str, found: Found) -> str:
         """Why the workloads are not this rollout's to move, "" where they are."""
         for key in (found.target, *found.sources):
@@ -95,8 +115,13 @@ class Lookup:
             self._wanted[cluster] = Wanted.of(self.request.works.get(cluster, ()))
         return self._wanted[cluster]
 
-    def template(self, handler: WorkloadHandler, manifest: Manifest | None, seen: Workloads) -> str:
-        """What identifies the newest content of a target: as its placement has it, or else as it is; "" for none."""
+    def template(
+        self, handler: WorkloadHandler, manifest: Manifest | None, seen: Workloads, status: ClusterRolloutStatus
+    ) -> str:
+        """What identifies the newest content of a target: as its placement has it, or else as it is; "" for none. One
+        that its placement has given up has no newer content than it had."""
+        if manifest is None and is_placed(seen.target):
+            return status.new_template or status.last_template
         if manifest is None:
             return template_id(handler, seen.target.body) if seen.target is not None else ""
         if manifest.digest not in self._templates:
@@ -146,9 +171,14 @@ def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, 
         found = _found(record, status, request)
     except NotFoundHere as unknown:
         return None if record.removing else _waits(status, str(unknown), request.now)
+    if record.removing and lookup.is_named_by_other(record, found):
+        return None
     if status.rolling_state is RollingState.VERIFYING_SPEC:
         # What it is about is held from now on, also where it has not been read yet.
         status = replace(status, target=found.target, sources=found.sources)
+    keys = (found.target, *found.sources)
+    others = tuple(key for key in keys if key not in (status.target, *status.sources))
+    status = status if status.named == others else replace(status, named=others)
     if observation is None or not observation.reachable:
         return _waits(status, "the cluster does not answer", request.now)
     try:
@@ -163,7 +193,7 @@ def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, 
 def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Advanced | None:
     """The same, where all that it names was read."""
     record, status, found, wanted = here.record, here.status, here.found, here.wanted
-    target, placement, now = wanted.manifests.get(found.target.identity), placement_of(record), lookup.request.now
+    target, now = wanted.manifests.get(found.target.identity), lookup.request.now
     if why := lookup.request.permission.denial(record, status.cluster, (found.target, *found.sources)):
         denied = _waits(status, why, now)
         return None if record.removing else replace(denied, waits=why, asks=True)
@@ -173,33 +203,67 @@ def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Adva
         why = f"{found.target} is not on the cluster and no placement brings it; correct targetRef, or place it"
         return replace(_waits(status, why, now), asks=True)
     needed = Needed.of(found, wanted, seen)
-    goes_back = status.mode is RolloutMode.SOURCE_TO_TARGET and needed.sources and not needed.target
+    is_same = status.mode is RolloutMode.SOURCE_TO_TARGET and found.target == status.target
+    goes_back = is_same and needed.sources and not needed.target
     digest = _wanted_digest(found, wanted)
     if record.removing and not goes_back and (ended := _ended(status, digest)) is not status:
+        if ended is None and (why := _keeps(status, found, seen)):
+            return replace(_asked(status, why, now), asks=True)
         return Advanced(status=ended) if ended is not None else None
-    applied = lookup.is_applied(status.cluster, target)
-    if status.let_go == RELEASED and applied:
+    if status.let_go == RELEASED and lookup.is_applied(status.cluster, target):
         left = left_to_change(record.rollout_plan, status, found.handler, seen, now)
         return Advanced(status=status, waits=f"{left[0]} is given back") if left else None
-    return advance_cluster(
-        Case(
-            record=replace(record, removing=True) if goes_back else record,
-            status=status,
-            found=found,
-            seen=seen,
-            template=lookup.template(found.handler, target, seen),
-            wanted_digest=digest,
-            snapshot=wanted.snapshots.get(placement, "") if placement is not None else "",
-            applied=applied,
-            taken_over=lookup.is_taken_over(status.cluster, target),
-            now=now,
-            answers=lookup.request.answers,
-            templates={one.key: one for one in record.templates},
-            turn=turn.first or lookup.claimed_by_other(record, status.cluster, found),
-            renewed=turn.renewed,
-            goes_back=goes_back,
-        )
+    return _advanced(_case(here, seen, turn, lookup, goes_back=goes_back))
+
+
+def _case(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup, *, goes_back: bool) -> Case:
+    """All that the state machine depends on."""
+    record, status, found, wanted = here.record, here.status, here.found, here.wanted
+    target, placement, name = wanted.manifests.get(found.target.identity), placement_of(record), status.cluster
+    emptied = _emptied(status, found, wanted)
+    if (still := tuple(one for one in status.emptied if one in emptied)) != status.emptied:
+        status = replace(status, emptied=still)
+    return Case(
+        record=replace(record, removing=True) if goes_back else record,
+        status=status,
+        found=found,
+        seen=seen,
+        template=lookup.template(found.handler, target, seen, status),
+        wanted_digest=_wanted_digest(found, wanted),
+        snapshot=wanted.snapshots.get(placement, "") if placement is not None else "",
+        applied=lookup.is_applied(name, target),
+        taken_over=lookup.is_taken_over(name, target),
+        now=lookup.request.now,
+        answers=lookup.request.answers,
+        templates={one.key: one for one in record.templates},
+        turn=turn.first or lookup.claimed_by_other(record, name, found),
+        renewed=turn.renewed or (status.is_over and bool(status.let_go) and not record.removing),
+        goes_back=goes_back,
+        mixed=lookup.is_mixed(record, name, found),
+        emptied=emptied,
     )
+
+
+def _emptied(status: ClusterRolloutStatus, found: Found, wanted: Wanted) -> tuple[EmptiedWorkload, ...]:
+    """The workloads whose pods this rollout took away, that it does not name any more, and whose manifests are what
+    they were."""
+    known = {one.key: one.digest for one in status.emptied}
+    if status.mode is RolloutMode.SOURCE_TO_TARGET and status.rolling_state is RollingState.SUCCEEDED:
+        known |= dict.fromkeys(status.sources, "")
+    kept = list[EmptiedWorkload]()
+    for key, digest in known.items():
+        manifest = wanted.manifests.get(key.identity)
+        named = key in (found.target, *found.sources)
+        if manifest is not None and not named and digest in ("", manifest.digest):
+            kept.append(EmptiedWorkload(key=key, digest=manifest.digest))
+    return tuple(kept)
+
+
+def _advanced(case: Case) -> Advanced:
+    try:
+        return advance_cluster(case)
+    except UnusablePlan as unusable:
+        return replace(_waits(case.status, str(unusable), case.now), asks=True)
 
 
 def _found(record: RolloutRecord, status: ClusterRolloutStatus, request: Request) -> Found:
@@ -213,9 +277,26 @@ def _found(record: RolloutRecord, status: ClusterRolloutStatus, request: Request
         return Found(target=status.target, sources=status.sources, handler=handler, revision=status.revision)
 
 
+def _keeps(status: ClusterRolloutStatus, found: Found, seen: Workloads) -> str:
+    """Why a target keeps its pods although its manifest has changed: it asks for none, as it was written for the
+    rollout to give it some. "" where nothing keeps them."""
+    if status.mode is not RolloutMode.SOURCE_TO_TARGET or seen.wanted is None or seen.target is None:
+        return ""
+    has = found.handler.size(seen.target.body)
+    if found.handler.size(seen.wanted) or not has:
+        return ""
+    return f"the manifest of {found.target} asks for no pods and {has} run; write their number into it, or remove it"
+
+
+def _asked(status: ClusterRolloutStatus, sentence: str, now: datetime) -> Advanced:
+    phase = phase_of(status.rolling_state, status.batch_rolling_state)
+    return Advanced(status=waiting(status, phase, WorkloadReason.WAITING, sentence, now), waits=sentence)
+
+
 def _wanted_digest(found: Found, wanted: Wanted) -> str:
-    manifests = [wanted.manifests.get(key.identity) for key in (found.target, *found.sources)]
-    return digest_of([one.digest if one is not None else "" for one in manifests])[:16]
+    """That of the target's manifest: another one says what is to be of its pods."""
+    manifest = wanted.manifests.get(found.target.identity)
+    return manifest.digest[:16] if manifest is not None else "none"
 
 
 def _waits(status: ClusterRolloutStatus, sentence: str, now: datetime) -> Advanced:

@@ -13,7 +13,7 @@ from typing import assert_never
 from gitfleet.analysis import AnalysisVerdict, Scope
 from gitfleet.analysis import advance as analyse
 from gitfleet.api.rollout_plans import WebhookType
-from gitfleet.api.workload_records import MIXED, ClusterRolloutStatus, RolloutMode, WorkloadReason
+from gitfleet.api.workload_records import RELEASED, ClusterRolloutStatus, RolloutMode, WorkloadReason
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.sentences import counted
 from gitfleet.formats.times import time_text
@@ -24,7 +24,7 @@ from gitfleet.workload.conditions import entered, waiting
 from gitfleet.workload.goals import goal_of, left_to_change, span_of
 from gitfleet.workload.handlers import Counts
 from gitfleet.workload.phases import Phase, RolloutEvent, after, phase_of
-from gitfleet.workload.verifying import NotYet, holds_template, verified
+from gitfleet.workload.verifying import NotYet, adopted, verified
 from gitfleet.workload.webhooks import ask, without_batches
 
 _E = RolloutEvent
@@ -55,7 +55,7 @@ class _Pass:
 
 def advance_cluster(case: Case) -> Advanced:
     """One pass. Webhooks and metrics are asked only in the state that waits for them."""
-    work = _Pass(_adopted(case))
+    work = _Pass(adopted(case))
     for _ in range(_MOST_MOVES):
         work.waits, work.reason, work.why = "", WorkloadReason.WAITING, ""
         work.calls.clear()
@@ -74,19 +74,6 @@ def advance_cluster(case: Case) -> Advanced:
         waits="" if idle else work.waits,
         asks=work.asks or work.reason in (WorkloadReason.PAUSED, WorkloadReason.BATCH_PARTITION),
     )
-
-
-def _adopted(case: Case) -> Case:
-    """The first sight of the workloads: what has its newest content already has nothing to roll out until that
-    changes. Where an object of somebody else's was taken over before it was seen, it is not known what it had."""
-    status, seen = case.status, case.seen
-    if status.attempt or status.last_template or seen.target is None:
-        return case
-    is_there = seen.wanted is None or holds_template(case.found.handler, seen.wanted, seen.target)
-    has_old = any(case.found.handler.size(one.body) for one in seen.sources)
-    unknown = case.taken_over and bool(status.conditions)
-    last = case.template if is_there and not has_old and not unknown else MIXED
-    return replace(case, status=replace(status, last_template=last))
 
 
 def _move(work: _Pass, event: RolloutEvent) -> None:
@@ -110,12 +97,12 @@ def _move(work: _Pass, event: RolloutEvent) -> None:
         case _E.TARGET_CHANGED:
             same = (status.target, status.sources) == (case.found.target, case.found.sources)
             sizes = status.source_sizes if same else ()
-            status = replace(status, let_go="", source_sizes=sizes)
+            status = replace(status, let_go="", source_sizes=sizes, emptied=case.emptied)
         case _E.FINISHED:
             status = replace(status, last_template=status.new_template)
         case _E.REMOVED:
             asked = (case.record.rollout_plan.revert_on_delete or case.goes_back) and status.mode is not None
-            status = replace(status, revert=_reverts(work, asked=asked), let_go=case.wanted_digest)
+            status = _let_go(case, replace(status, revert=_reverts(work, asked=asked)))
         case _:
             pass
     reason = _REASONS.get(event, WorkloadReason.DONE if status.is_over else WorkloadReason.WAITING)
@@ -261,6 +248,19 @@ def _asked(work: _Pass, type_: WebhookType) -> bool:
     return asked.passed
 
 
+def _let_go(case: Case, status: ClusterRolloutStatus) -> ClusterRolloutStatus:
+    """The status of a rollout whose file is gone: its pods stay as they are until the manifests change, which they have
+    where the commit brings other content as well. One that has moved nothing gives back at once what it held."""
+    target = case.seen.target
+    if status.mode is None and not status.sources and target is not None:
+        size = case.found.handler.size(target.body)
+        return replace(
+            status, mode=RolloutMode.IN_PLACE, original_size=size, target_size=size, let_go=RELEASED, revert=False
+        )
+    changed = status.mode is RolloutMode.IN_PLACE and case.template != status.new_template
+    return replace(status, let_go=RELEASED if changed else case.wanted_digest, revert=status.revert and not changed)
+
+
 def _reverts(work: _Pass, *, asked: bool) -> bool:
     """Whether the pods go back to what they were, where that is asked; why not is said where it cannot be."""
     if not asked:
@@ -384,7 +384,7 @@ def _next(work: _Pass) -> RolloutEvent | None:
 
 def _counted(work: _Pass) -> ClusterRolloutStatus:
     case = work.case
-    if case.status.mode is None or case.seen.target is None:
-        return case.status
+    if case.status.mode is None or case.seen.target is None or case.status.is_over:
+        return case.status  # what is over is as it was counted last: nobody reads its pods any more
     counts = _counts(work)
     return replace(case.status, upgraded_replicas=counts.upgraded, upgraded_ready_replicas=counts.upgraded_ready)

@@ -12,7 +12,7 @@ from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.held_fields import ABSENT, value_at
 from gitfleet.model.observations import LiveObject
 from gitfleet.workload.batches import UnusablePlan, batches_of
-from gitfleet.workload.cases import Case
+from gitfleet.workload.cases import Case, is_placed
 from gitfleet.workload.fields import key_text
 from gitfleet.workload.goals import goal_of, span_of
 from gitfleet.workload.handlers import Step, WorkloadHandler
@@ -53,11 +53,26 @@ def _within(wanted: JsonValue, live: JsonValue) -> bool:
     return bool(wanted == live)
 
 
+def adopted(case: Case) -> Case:
+    """The first sight of the workloads: what has its newest content already has nothing to roll out until that
+    changes. Where an object of somebody else's was taken over before it was seen, it is not known what it had."""
+    status, seen = case.status, case.seen
+    if status.attempt or status.last_template or seen.target is None:
+        return case
+    is_there = seen.wanted is None or holds_template(case.found.handler, seen.wanted, seen.target)
+    has_old = any(case.found.handler.size(one.body) for one in seen.sources)
+    unknown = case.mixed or (case.taken_over and bool(status.conditions))
+    last = case.template if is_there and not has_old and not unknown else MIXED
+    return replace(case, status=replace(status, last_template=last))
+
+
 def verified(case: Case) -> ClusterRolloutStatus:
     """The status with what the rollout is about; NotYet where it has to wait or has nothing to do, UnusablePlan where
     the plan does not go with the workloads."""
     status, seen, handler, plan = case.status, case.seen, case.found.handler, case.record.rollout_plan
     _check_revision(case)
+    if seen.wanted is None and is_placed(seen.target):
+        raise NotYet(f"no placement has {case.found.target} any more", idle=True)
     sizes = tuple(handler.size(one.body) for one in seen.sources)
     mode = _mode(case, sum(sizes))
     if seen.target is None:
@@ -83,12 +98,14 @@ def verified(case: Case) -> ClusterRolloutStatus:
         target=case.found.target,
         sources=case.found.sources,
         source_sizes=had,
+        emptied=status.emptied,
         started_with=min(has, size) if mode is RolloutMode.SOURCE_TO_TARGET else 0,
     )
-    for batch in range(-1, len(batches_of(plan, span_of(claimed)))):
-        if refusal := handler.refusal(seen, goal_of(plan, claimed, case.now, batch)):
-            raise UnusablePlan(refusal)
+    batches = batches_of(plan, span_of(claimed))
     _check_ready(case)
+    for number in (-1, *(one.number for one in batches if one.plan.pod_list)):
+        if refusal := handler.refusal(seen, goal_of(plan, claimed, case.now, number, batches)):
+            raise UnusablePlan(refusal)
     return replace(claimed, originals=_originals(case, claimed))
 
 
@@ -168,7 +185,7 @@ def _check_ready(case: Case) -> None:
     if not case.applied:
         raise NotYet(f"{case.found.target} has not been applied yet as it is wanted")
     if case.record.rollout_plan.paused:
-        raise NotYet("it is paused; set paused to false")
+        raise NotYet("it is paused; set paused to false", asks=True)
     if case.turn:
         raise NotYet(case.turn)
     if why := case.found.handler.health(case.seen):
