@@ -1,4 +1,5 @@
-"""Makes the calls that decisions ask for, beside the reconciles: a bounded number at a time, few to one host.
+"""Makes the calls that decisions ask for, beside the reconciles: a bounded number at a time, few to one host, and the
+hosts in turn.
 
 Each step of a call has a thread, which is a daemon: one that hangs costs its host a place, and holds up neither a pass
 nor the end of the process. Nothing is tried again here. A failure is an answer, and the next decision says what then.
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -21,10 +22,12 @@ from gitfleet.ports.metrics import Metrics
 
 log = logging.getLogger(__name__)
 MOST_AT_ONCE: Final = 16
-MOST_PER_HOST: Final = 4
+MOST_PER_HOST: Final = MOST_AT_ONCE // 4
 MOST_KNOWN: Final = 5_000
-"""Calls under way, and as many answers: more calls are not begun, and the oldest answers make way. Both are asked for
-again by the next decision."""
+"""Answers, of which the oldest make way, and calls that are under way or wait: of these each host has its share, and
+further ones are not taken. Both are asked for again by the next decision."""
+FEWEST_SHARES: Final = 16
+"""One for each host where there are more."""
 GRACE: Final = 5.0
 """Seconds beside a call's own, after which a thread that did not return is not waited for."""
 _NO_THREAD_PAUSE: Final = 1.0
@@ -71,21 +74,32 @@ class CallQueue:
     _threads: Counter[str] = field(default_factory=Counter)
     _lost: Counter[str] = field(default_factory=Counter)
     _stuck: Counter[str] = field(default_factory=Counter)
+    _passed_over: frozenset[str] = frozenset()
+    _turns: tuple[str, ...] = ()
     _keeper: bool = False
     _closed: bool = False
 
     def start(self, calls: Collection[Call]) -> None:
-        """See the port."""
+        """See the port. Calls that a host had no room for are the first ones of the next time."""
         with self._changed:
-            for call in calls:
-                answered = self._answers.get(call.id)
-                if call.id in self._under_way or (answered is not None and answered.attempt == call.attempt):
+            new = {call.id: _Entry(call, host_of(call)) for call in calls if not (self._closed or self._knows(call))}
+            known = Counter(entry.host for entry in self._under_way.values())
+            share = max(1, MOST_KNOWN // max(FEWEST_SHARES, len({*known, *(entry.host for entry in new.values())})))
+            left = []
+            for one in sorted(new, key=lambda name: name not in self._passed_over):
+                host = new[one].host
+                if known[host] >= share:
+                    left.append(one)
                     continue
-                if self._closed or len(self._under_way) >= MOST_KNOWN:
-                    break
-                self._answers.pop(call.id, None)
-                self._under_way[call.id] = _Entry(call, host_of(call))
+                known[host] += 1
+                self._answers.pop(one, None)
+                self._under_way[one] = new[one]
+            self._passed_over = frozenset(left)
             self._wake_keeper()
+
+    def _knows(self, call: Call) -> bool:
+        answered = self._answers.get(call.id)
+        return call.id in self._under_way or (answered is not None and answered.attempt == call.attempt)
 
     def answers(self) -> Answers:
         """See the port."""
@@ -158,8 +172,9 @@ class CallQueue:
 
     def _ended(self, entry: _Entry, why: str) -> Answer:
         answer = self.steps.failed(entry.call, why)
-        entry.stuck = entry.threaded
-        self._stuck[entry.host] += entry.stuck
+        if entry.threaded:
+            entry.stuck = True
+            self._stuck[entry.host] += 1
         self._let_go(entry)
         self._keep_answer(answer)
         return answer
@@ -172,18 +187,32 @@ class CallQueue:
 
     def _begin_due(self, now: float) -> float | None:
         """Begin what can be begun; seconds until something is to be done that nobody wakes the keeper for."""
-        moments: list[float] = []
-        for entry in [*self._stops, *(() if self._closed else self._under_way.values())]:
-            if not entry.threaded and entry.due <= now and self._has_place(entry) and not self._begun(entry, now):
-                return _NO_THREAD_PAUSE
-            if entry.end is not None and not entry.stops:
-                moments.append(entry.end)
-            if not entry.threaded and entry.due > now:
-                moments.append(entry.due)
+        entries = [*self._stops, *(() if self._closed else self._under_way.values())]
+        waiting: dict[str, deque[_Entry]] = {}
+        for entry in entries:
+            if not entry.threaded and entry.due <= now:
+                waiting.setdefault(entry.host, deque()).append(entry)
+        if not self._begin_in_turn(waiting, now):
+            return _NO_THREAD_PAUSE
+        moments = [entry.end for entry in entries if entry.end is not None and not entry.stops]
+        moments += [entry.due for entry in entries if not entry.threaded and entry.due > now]
         return max(0.0, min(moments) - now) if moments else None
 
-    def _has_place(self, entry: _Entry) -> bool:
-        return self._threads[entry.host] < MOST_PER_HOST and (entry.lost or self._at_once() < MOST_AT_ONCE)
+    def _begin_in_turn(self, waiting: dict[str, deque[_Entry]], now: float) -> bool:
+        """Begin what has a place: of the host that has fewest, and of those of the one whose last turn is longest ago;
+        whether there were threads."""
+        turns = {host: waiting[host] for host in self._turns if host in waiting} | waiting
+        while (host := self._next_host(turns)) is not None:
+            entries = turns[host] = turns.pop(host)
+            if not self._begun(entries.popleft(), now):
+                break
+        self._turns = tuple(turns)
+        return host is None
+
+    def _next_host(self, turns: dict[str, deque[_Entry]]) -> str | None:
+        full = self._at_once() >= MOST_AT_ONCE
+        able = (h for h, one in turns.items() if one and self._threads[h] < MOST_PER_HOST and (one[0].lost or not full))
+        return min(able, key=self._threads.__getitem__, default=None)
 
     def _begun(self, entry: _Entry, now: float) -> bool:
         """Give the entry a thread for its next step; whether there was one."""
@@ -191,7 +220,8 @@ class CallQueue:
             return False
         entry.threaded, entry.begun = True, now if entry.begun is None else entry.begun
         self._threads[entry.host] += 1
-        self._lost[entry.host] += entry.lost
+        if entry.lost:
+            self._lost[entry.host] += 1
         return True
 
     def _take_step(self, entry: _Entry) -> None:
@@ -204,9 +234,10 @@ class CallQueue:
         else:
             stepped = self.steps.resume(call, state)
         with self._changed:
-            self._threads[entry.host] -= 1
-            self._lost[entry.host] -= entry.lost
-            self._stuck[entry.host] -= entry.stuck
+            for counted, fewer in ((self._threads, 1), (self._lost, entry.lost), (self._stuck, entry.stuck)):
+                counted[entry.host] -= fewer
+                if not counted[entry.host]:
+                    del counted[entry.host]  # hosts are those of a repository: as many as it likes
             told = self._note(entry, stepped)
             self._changed.notify_all()
         self._tell(told)

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias, assert_never
 from urllib.parse import urlsplit
 
 from gitfleet.errors import GitfleetError
+from gitfleet.formats.hosts import plain_host
 from gitfleet.formats.masking import masked
 from gitfleet.model.calls import (
     Answer,
@@ -109,14 +110,15 @@ class CallSteps:
 
 
 def host_of(call: Call) -> str:
-    """Whom a call goes to, so that calls to one host wait for each other; a provider without address is one host."""
+    """Whom a call goes to, so that calls to one host wait for each other: its name or address alone, whatever the
+    scheme, the port and the spelling are. A provider without address is one host."""
     address = call.url if isinstance(call, WebhookCall) else call.address
     try:
-        netloc = urlsplit(address).netloc
+        name = urlsplit(address).hostname or ""
+        host = plain_host(f"[{name}]" if ":" in name else name)
     except ValueError:
-        netloc = ""
-    name = netloc.rpartition("@")[2].lower()
-    return name or (call.provider if isinstance(call, MetricQuery) else "an unreadable URL")
+        host = ""
+    return host or (call.provider if isinstance(call, MetricQuery) else "an unreadable URL")
 
 
 def sentence_of(failure: Failure) -> str:

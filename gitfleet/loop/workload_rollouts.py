@@ -80,12 +80,12 @@ class WorkloadRollouts:
         self._start_calls(decision)
 
     def _start_calls(self, decision: Decision) -> None:
-        """Start what is to be under way, and drop what is recorded or needed no more."""
+        """Drop what is recorded or needed no more, which makes room, and start what is to be under way."""
         if self.calls is None:
             return
         wanted = {call.id for call in decision.calls}
-        self.calls.start(decision.calls)
         done = (self._started | decision.inputs.answers.keys()) - wanted
         if done:
             self.calls.forget(done)
+        self.calls.start(decision.calls)
         self._started = wanted

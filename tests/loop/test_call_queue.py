@@ -199,7 +199,7 @@ def test_so_many_at_once_and_so_many_for_a_host(world: World) -> None:
     world.hooks.closed.clear()
     until(lambda: len(world.queue.answers()) == len(calls))
     assert world.hooks.most["all"] == MOST_AT_ONCE
-    assert max(world.hooks.most[host] for host in hosts) == MOST_PER_HOST
+    assert max(world.hooks.most[host] for host in hosts) <= MOST_PER_HOST
     assert sorted(world.hooks.begun) == sorted(call.id for call in calls)
 
 
@@ -372,6 +372,7 @@ def test_a_machine_without_threads_makes_calls_later(world: World, monkeypatch: 
 
 def test_what_is_kept_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_queue, "MOST_KNOWN", 3)
+    monkeypatch.setattr(call_queue, "FEWEST_SHARES", 1)
     world.hooks.closed.add("hooks.example")
     world.queue.start([webhook(name) for name in "abcde"])
     until(lambda: len(world.hooks.begun) == 3)
