@@ -13,7 +13,7 @@ from annotated_types import Len
 from gitfleet.api.annotations import Break, Location, OneOf, Only, below
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
-from gitfleet.api.objects import JsonObject, ObjectKey, Origin
+from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey, Origin
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.rollout_plans import RolloutPlan
 from gitfleet.api.values import ApiVersion, Key, KindName, NamespaceName, ObjectName, SnapshotIndex
@@ -24,6 +24,15 @@ ROLLOUTS: Final = "rollouts"
 """The folder of the kinds."""
 ROLLOUT_KINDS: Final = ("RolloutTrait", "Rollout", "AppRollout", "ApplicationDeployment")
 """Their names."""
+WORKLOAD_KINDS: Final = frozenset(
+    {
+        GroupKind("apps", "DaemonSet"),
+        GroupKind("apps", "Deployment"),
+        GroupKind("apps", "StatefulSet"),
+        GroupKind("apps.kruise.io", "CloneSet"),
+    }
+)
+"""The kinds of workloads that are moved without a handler of third parties."""
 _PLAN: Final = ("spec", "rolloutPlan")
 _HOLDS_BOTH: Final = frozenset({"CloneSet", "DaemonSet", "StatefulSet"})
 """Kinds of which one object has pods of both revisions."""

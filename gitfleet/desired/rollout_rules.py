@@ -17,6 +17,7 @@ from gitfleet.desired.known_kinds import KnownKinds
 from gitfleet.desired.metric_rules import metric_refusals
 from gitfleet.desired.present import Present
 from gitfleet.desired.readings import ReadObject
+from gitfleet.desired.workload_kinds import unhandled, unmovable
 from gitfleet.formats.kinds import BUILT_IN_KINDS
 
 _HPA: Final = ("autoscaling", "HorizontalPodAutoscaler")
@@ -46,15 +47,20 @@ def rollout_refusals(
     refused += _same_workload([pair for pair in rollouts if pair[0].identity not in others], _clusters(items))
     for item, rollout in rollouts:
         if isinstance(rollout, RolloutTrait):
-            refused += [(item, note) for note in (*_scaled(rollout, scalers), *_misspelt(rollout, known))]
+            refused += [
+                (item, note) for note in (*_scaled(rollout, scalers), *_misspelt(rollout, known), *unmovable(rollout))
+            ]
     return refused
 
 
 def workload_notes(value: object, present: Present) -> Iterator[Break]:
     """The workloads of a rollout that no manifest of the commit has. None where it says on which `clusters` they are,
     as they may live there without one, where they may be in what cannot be read, or for sources that have done their
-    part."""
-    if not isinstance(value, RolloutTrait) or value.clusters is not None or present.hidden.has_envelope():
+    part. Before that, a kind that may have no handler."""
+    if not isinstance(value, RolloutTrait):
+        return
+    yield from unhandled(value)
+    if value.clusters is not None or present.hidden.has_envelope():
         return
     for workload, field in value.workloads:
         is_source = workload != value.target

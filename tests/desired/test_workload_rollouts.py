@@ -116,6 +116,7 @@ def fleet(**policy: Any) -> dict[str, str]:
     return {"gitfleet.yaml": json.dumps({**body, "spec": {"policy": policy}})}
 
 
+NOT_MOVED = "is no kind that a rollout can move; name one of CloneSet, DaemonSet, Deployment, StatefulSet"
 RESERVED = "is reserved; place it elsewhere, or name the namespace in spec.policy.allow of FleetConfig"
 NO_PLACEMENT = "spec.placementRef.name: names a placement that is not in the repo, so nothing is rolled out; "
 B = "rollouts/b.yaml:{}: RolloutTrait/web/b: {}".format
@@ -223,6 +224,19 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
          [AT(5, "spec.targetRef.kind: is not a kind of group apps; did you mean Deployment?")]),
         ({PATH: trait(targetRef={"apiVersion": "apps.kruise.io/v1alpha1", "kind": "CloneSet", "name": "api"},
                       clusters={})}, []),
+        ({PATH: trait(targetRef={"apiVersion": "v1", "kind": "Secret", "name": "api"})},
+         [AT(5, f"spec.targetRef.kind: {NOT_MOVED}")]),
+        ({PATH: trait(targetRef={"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "api"}, clusters={})},
+         [AT(5, f"spec.targetRef.kind: {NOT_MOVED}")]),
+        ({PATH: trait(targetRef={"apiVersion": "extensions/v1beta1", "kind": "Deployment", "name": "api"},
+                      clusters={})},
+         [AT(5, "spec.targetRef.apiVersion: has no Deployment that clusters still serve; write apps/v1")]),
+        ({PATH: trait(targetRef={"apiVersion": "apps/v1beta2", "kind": "Deployment", "name": "api"})}, []),
+        ({PATH: trait(targetRef={"apiVersion": "games.example.com/v1", "kind": "GameServerSet", "name": "api"},
+                      clusters={})},
+         [AT(5, "spec.targetRef.kind: is no kind that a rollout can move by itself (CloneSet, DaemonSet, Deployment, "
+                "StatefulSet are); correct it, or install a handler of GameServerSet.games.example.com where gitfleet "
+                "runs: without one nothing is rolled out (warning)")]),
         # What may not be placed may not be moved either.
         ({PATH: trait(targetRef={**DEPLOYMENT, "name": "dns", "namespace": "kube-system"}, clusters={})},
          [AT(5, f"spec.targetRef.namespace: {RESERVED}")]),

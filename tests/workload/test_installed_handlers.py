@@ -13,6 +13,7 @@ import pytest
 from gitfleet.api.objects import GroupKind, key_of
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.workload_records import RolloutMode
+from gitfleet.api.workload_rollouts import WORKLOAD_KINDS
 from gitfleet.loop.workload_handlers import usable_handlers
 from gitfleet.model.held_fields import ABSENT
 from gitfleet.model.observations import LiveObject
@@ -125,6 +126,10 @@ def test_one_that_cannot_be_used_is_left_out_and_logged(
     with caplog.at_level(logging.WARNING):
         assert usable_handlers({name: make}) == BUILT_IN
     assert [one.getMessage() for one in caplog.records] == [f"workload handler {name} cannot be used: {why}"]
+
+
+def test_a_commit_is_read_with_the_built_in_ones() -> None:
+    assert BUILT_IN.keys() == WORKLOAD_KINDS
 
 
 def test_the_built_in_ones_are_entry_points_too(caplog: pytest.LogCaptureFixture) -> None:
