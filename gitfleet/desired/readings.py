@@ -52,13 +52,14 @@ class FileReading:
     """A file's sound objects, its faults, and what is missing because of them.
 
     `faulty` are the objects that were recognised and refused, as they are written; `unreadable` says that something
-    could not be recognised at all, so that any object may be missing.
+    could not be recognised at all, so that any object may be missing; `unnamed` are the documents of that kind.
     """
 
     objects: tuple[ReadObject, ...] = ()
     faults: tuple[Fault, ...] = ()
     faulty: tuple[ReadObject, ...] = ()
     unreadable: bool = False
+    unnamed: tuple[ReadObject, ...] = ()
 
 
 @dataclass(slots=True)
@@ -82,6 +83,7 @@ def read_file(
     faults = [Fault(path, line, "", "", f"{message}{hint}") for line, message in parsed.faults]
     objects: list[ReadObject] = []
     faulty: list[ReadObject] = []
+    unnamed: list[ReadObject] = []
     unreadable = bool(parsed.faults)
     notes: list[tuple[_Found, Document, Break, Severity]] = []
     for document in parsed.documents:
@@ -95,9 +97,16 @@ def read_file(
             faulty.append(ReadObject(found.identity, found.label, origin, document.value))
         elif found.breaks:
             unreadable = True
+            if isinstance(document.value, dict):
+                identity = _identity_of(document.value) or ("", str(document.value.get("kind") or ""), "", "")
+                unnamed.append(ReadObject(identity, found.label, origin, document.value))
     faults += _placed(path, blob, notes, contents)
     return FileReading(
-        objects=tuple(objects), faults=tuple(sorted(faults)), faulty=tuple(faulty), unreadable=unreadable
+        objects=tuple(objects),
+        faults=tuple(sorted(faults)),
+        faulty=tuple(faulty),
+        unreadable=unreadable,
+        unnamed=tuple(unnamed),
     )
 
 

@@ -27,6 +27,7 @@ from gitfleet.desired.crosschecks import (
 )
 from gitfleet.desired.gates import gate_slips, hidden_gates
 from gitfleet.desired.gathering import Gathered, gather
+from gitfleet.desired.held_targets import held_targets
 from gitfleet.desired.hidden import Hidden
 from gitfleet.desired.kind_rules import (
     kept_namespace_fault,
@@ -56,6 +57,7 @@ from gitfleet.desired.unclear import CommitRead, misnamed_files, read_again, unc
 from gitfleet.desired.unselected import unselected_notes
 from gitfleet.desired.vanished import ignored_placed, vanished_objects
 from gitfleet.model.desired import Desired
+from gitfleet.model.held_fields import HeldFields
 
 
 def read_desired(request: DesiredRequest) -> Desired:
@@ -96,6 +98,7 @@ def read_desired(request: DesiredRequest) -> Desired:
     pool.faults += faults_at(_warnings(pool), request.contents, Severity.WARNING)
     read = CommitRead(errors, gathered.readings, pool.chosen)
     found = replace(_desired(pool, scopes), unclear=unclear_places(read, pool.faults), read_again=read_again(read))
+    found = replace(found, held_targets=_held_targets(pool, gathered))
     found = replace(found, kept=kept_placements(pool.kept), kept_payload=kept_payload(pool.kept))
     misread = misread_placements(errors, pool.chosen, pool.kept)
     return replace(found, misread=misread, misnamed=misnamed_files(read, found.vanished))
@@ -246,6 +249,11 @@ def _deny(pool: Pool, scopes: Mapping[GroupKind, bool]) -> None:
     pool.faults += faults_at(denied, pool.request.contents)
     pool.refuse(denied_selectors(pool.chosen.values(), config.policy, scopes))
     pool.refuse(denied_workloads(pool.chosen.values(), config.policy))
+
+
+def _held_targets(pool: Pool, gathered: Gathered) -> Mapping[Identity, HeldFields]:
+    unnamed = (item for reading in gathered.readings.values() for item in reading.unnamed)
+    return held_targets((*pool.refused, *unnamed), pool.chosen, pool.faults, _known_kinds(pool))
 
 
 def _desired(pool: Pool, scopes: dict[GroupKind, bool]) -> Desired:

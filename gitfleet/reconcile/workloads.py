@@ -72,8 +72,10 @@ def movement_of(
     handlers: workload.Handlers,
     failures: Failures,
 ) -> workload.Movement:
-    """What the rollouts of a state hold and do, as things are on the clusters."""
-    if not state.rollouts:
+    """What the rollouts of a state hold and do, as things are on the clusters. What one names that has an error
+    and was never sound is held on all of them."""
+    targets = inputs.desired.held_targets
+    if not state.rollouts and not targets:
         return workload.Movement()
     moving = workload.movement(state.rollouts, works, inputs.observations, handlers, inputs.now, failures)
     permission = workload.Permission(
@@ -82,7 +84,11 @@ def movement_of(
         inventory=state.inventory,
         observations=inputs.observations,
     )
-    return workload.permitted(moving, state.rollouts, permission)
+    moving = workload.permitted(moving, state.rollouts, permission)
+    if not targets:
+        return moving
+    clusters = {*works, *state.inventory, *moving.held}
+    return replace(moving, held={name: {**targets, **moving.held.get(name, {})} for name in sorted(clusters)})
 
 
 def steps_beside(steps: Iterable[RolloutWrite], operations: Iterable[Operation]) -> tuple[RolloutWrite, ...]:

@@ -1,0 +1,184 @@
+"""Slips in the first version of a rollout: a rollout was asked for, so that its workload stays as it is until the slip
+is corrected, or the file is removed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_records import RollingState
+from tests.builders import an_object, deployment, member_cluster, namespace, placement
+from tests.scenarios.world import World
+
+OLD = deployment("web", "web", "web:1", replicas=4)
+NEW = deployment("web", "web", "web:2", replicas=4)
+PATH = "rollouts/web.yaml"
+REFERENCE = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+RIGHT = an_object(
+    "standard.oam.dev/v1alpha1",
+    "RolloutTrait",
+    "web",
+    namespace="web",
+    spec={"targetRef": REFERENCE, "rolloutPlan": {"numBatches": 2}},
+)
+HPA = an_object(
+    "autoscaling/v2",
+    "HorizontalPodAutoscaler",
+    "web",
+    namespace="web",
+    spec={"scaleTargetRef": REFERENCE, "minReplicas": 2, "maxReplicas": 9},
+)
+METRIC = {"name": "m", "metricsRange": {"max": 1}, "templateRef": {"name": "none"}}
+HOOK = {"type": "pre-batch-rollout", "name": "x", "url": "https://hooks.example/x", "onFailure": "Rollback"}
+
+
+def plan(**fields: Any) -> dict[str, Any]:
+    """The rollout with another plan."""
+    return with_spec(rolloutPlan=fields)
+
+
+def with_spec(**fields: Any) -> dict[str, Any]:
+    """The rollout with other fields; None for one that is missing."""
+    body = deepcopy(RIGHT)
+    body["spec"] = {name: value for name, value in {**body["spec"], **fields}.items() if value is not None}
+    return body
+
+
+def target(**fields: Any) -> dict[str, Any]:
+    """The rollout with another target."""
+    return with_spec(targetRef={**REFERENCE, **fields})
+
+
+NAMELESS = {**RIGHT, "metadata": {"name": "web"}}
+SLIPS: Mapping[str, tuple[dict[str, Any], ...]] = {
+    "no batches": (plan(numBatches=0),),
+    "a number in quotes": (plan(numBatches="2"),),
+    "both ways to give batches": (plan(numBatches=2, rolloutBatches=[{"replicas": 4}]),),
+    "the last batch in quotes": (plan(numBatches=2, lastBatchToRollout="0"),),
+    "more than all pods": (plan(rolloutBatches=[{"replicas": "60%"}, {"replicas": "60%"}]),),
+    "a field of the plan": (plan(numBatchs=2),),
+    "a field of the spec": (with_spec(rolloutPlans={"numBatches": 2}),),
+    "a kind": ({**RIGHT, "kind": "RolloutTraits"},),
+    "a group": ({**RIGHT, "apiVersion": "standrad.oam.dev/v1alpha1"},),
+    "a version": ({**RIGHT, "apiVersion": "standard.oam.dev/v1beta1"},),
+    "no version": ({name: part for name, part in RIGHT.items() if name != "apiVersion"},),
+    "a source that is no list": (with_spec(sourceRef=REFERENCE),),
+    "a source that is the target": (with_spec(sourceRef=[REFERENCE]),),
+    "a target of no group": (target(apiVersion="v1"),),
+    "a target of a group of the past": (target(apiVersion="extensions/v1beta1"),),
+    "a target's kind": (target(kind="Deploymnet"),),
+    "a target's field": (target(nmae="web"),),
+    "no plan": (with_spec(rolloutPlan=None),),
+    "no namespace": (NAMELESS,),
+    "no name": ({**RIGHT, "metadata": {"namespace": "web"}},),
+    "an autoscaler": (RIGHT, HPA),
+    "none may go": (plan(rolloutStrategy="DecreaseFirst", rolloutBatches=[{"replicas": 4, "maxUnavailable": 0}]),),
+    "a strategy": (plan(rolloutStrategy="decreaseFirst"),),
+    "a metric without its template": (plan(numBatches=2, canaryMetric=[METRIC]),),
+    "an answer to a failure": (plan(numBatches=2, rolloutWebhooks=[HOOK]),),
+}
+
+
+def a_world(*clusters: str) -> World:
+    """Clusters with web:1, settled."""
+    world = World()
+    world.commit(*(member_cluster(name) for name in clusters), namespace("web"), placement("web", "web"), OLD)
+    world.settle()
+    return world
+
+
+def commit_all(world: World, *rollout: dict[str, Any]) -> None:
+    """One commit with the new content and a rollout in its file."""
+    first, *others = rollout
+    world.commit(NEW, *others)
+    world.write({PATH: json.dumps(first)})
+
+
+def said(world: World) -> str:
+    """What is waited for."""
+    result = world.reconcile()
+    assert result is not None
+    return "\n".join((*result.waiting, *result.asks))
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_the_workload_stays_until_the_slip_is_corrected(slip: str) -> None:
+    world = a_world("c1", "c2")
+    commit_all(world, *SLIPS[slip])
+    world.settle()
+    for cluster in ("c1", "c2"):
+        live = world.live(cluster, "Deployment", "web", "web")
+        assert live is not None
+        assert (world.image(cluster), live["spec"]["replicas"], "paused" in live["spec"]) == ("web:1", 4, False)
+    fault = next(one for one in world.state().faults if one.path == PATH)
+    assert f"it has an error at {PATH}:{fault.line}; correct it" in said(world)
+    pods: list[int] = []
+
+    def count() -> None:
+        live = world.live("c1", "Deployment", "web", "web")
+        assert live is not None
+        pods.append(live["status"].get("updatedReplicas", 0) if world.image("c1") == "web:2" else 0)
+
+    world.watch = lambda _: count()
+    world.commit(remove=[HPA] if slip == "an autoscaler" else [])
+    world.write({PATH: json.dumps(RIGHT)})
+    world.settle(each=count)
+    assert {world.image("c1"), world.image("c2")} == {"web:2"}
+    states = {one.rolling_state for one in world.state().rollouts[NamespacedName("web", "web")].clusters}
+    assert states == {RollingState.SUCCEEDED}
+    assert 2 in pods, pods
+
+
+@pytest.mark.parametrize("slip", ["no batches", "a kind", "no namespace"])
+def test_the_workload_goes_on_once_the_file_is_removed(slip: str) -> None:
+    world = a_world("c1")
+    commit_all(world, *SLIPS[slip])
+    world.settle()
+    world.restart()
+    world.settle()
+    assert world.image("c1") == "web:1"
+    world.write({PATH: None})
+    world.settle()
+    assert (world.image("c1"), said(world)) == ("web:2", "")
+
+
+def test_both_sides_of_a_pair_stay() -> None:
+    """The new Deployment is not made, and the old one, which the same commit takes away, is not deleted."""
+    world = a_world("c1")
+    other = deployment("web", "web-2", "web:2", replicas=4)
+    pair = with_spec(targetRef={**REFERENCE, "name": "web-2"}, sourceRef=[REFERENCE])
+    world.write({PATH: json.dumps({**pair, "spec": {**pair["spec"], "rolloutPlan": {"numBatchs": 2}}})})
+    world.commit(other, remove=[OLD])
+    world.settle()
+    assert world.live("c1", "Deployment", "web-2", "web") is None
+    assert world.image("c1") == "web:1"
+    world.write({PATH: json.dumps(pair)})
+    world.settle()
+    assert (world.image("c1", "web-2"), world.image("c1")) == ("web:2", None)
+
+
+def test_a_second_rollout_with_an_error_stops_no_sound_one() -> None:
+    world = a_world("c1")
+    world.commit(RIGHT)
+    world.settle()
+    second = {**plan(numBatches=0), "metadata": {"name": "other", "namespace": "web"}}
+    world.write({"rollouts/other.yaml": json.dumps(second)})
+    world.commit(NEW)
+    world.settle()
+    assert world.image("c1") == "web:2"
+
+
+def test_what_targets_a_workload_and_is_no_rollout_holds_nothing() -> None:
+    world = a_world("c1")
+    vpa = an_object(
+        "autoscaling.k8s.io/v1", "VerticalPodAutoscaler", "web", namespace="web", spec={"targetRef": REFERENCE}
+    )
+    world.write({"resources/vpa.yaml": json.dumps({**vpa, "metadata": {"name": "web", "namespace": 1}})})
+    world.commit(NEW)
+    world.settle()
+    assert world.image("c1") == "web:2"
