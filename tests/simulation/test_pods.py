@@ -434,7 +434,9 @@ def check(cluster: SimulatedCluster, side: Side, body: JsonObject) -> None:
     assert all(counts[at] >= 0 for at in range(4))
     is_available = availability_of(live.body).availability is Availability.AVAILABLE
     waits = cluster.next_change() is not None or ready < len(pods)
-    if is_available:
+    if is_available and len(pods) > spec.get("replicas", len(pods)):
+        assert waits or cluster.unavailable()  # the rule does not look at one in excess
+    elif is_available:
         assert cluster.unavailable() == () and not any(image.endswith(":bad") for image in images(pods))
     elif not waits:
         assert spec.get("paused") or spec.get("minReadySeconds") or spec.get("updateStrategy")
