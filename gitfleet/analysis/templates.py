@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from gitfleet.formats.near_names import did_you_mean
-from gitfleet.formats.query_variables import IN_BRACES
+from gitfleet.formats.query_variables import ESCAPED, IN_BRACES, is_escaped
 
 LONGEST_QUERY: Final = 20_000
 """Characters of a query with its variables replaced."""
@@ -24,8 +24,11 @@ def resolved(template: str, variables: Mapping[str, str]) -> str:
     """The query with each variable replaced, so that no value leaves the text in quotes in which it stands: there it is
     escaped as PromQL (and Go) escape texts, and outside of quotes a value is letters, digits, `_`, `.` and `:` alone.
 
-    Unresolved for a variable that nothing gives, and for a value that does not fit where it stands.
+    Unresolved for a variable that nothing gives, for one behind a backslash, and for a value that does not fit
+    where it stands.
     """
+    if is_escaped(template):
+        raise Unresolved(f"its query {ESCAPED}")
     query = "".join(_parts(template, variables))
     if len(query) > LONGEST_QUERY:
         raise Unresolved(f"the query has more than {LONGEST_QUERY} characters; use variables that are shorter")

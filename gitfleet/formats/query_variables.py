@@ -13,10 +13,14 @@ VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,62}")
 """The name of one."""
 IN_BRACES: Final = re.compile(rf"\{{\{{\s*(?:\.|args\.)?({VARIABLE.pattern})\s*\}}\}}", re.ASCII)
 """One as it stands in a query; its group is the name."""
+ESCAPED: Final = "has a backslash before {{, which would change what stands there; write two, or none"
+_ESCAPED: Final = re.compile(r"(?<!\\)(?:\\\\)*\\\{\{")
 
 
 def query_fault(query: str) -> str | None:
     """What is wrong with the braces of a query, in a sentence; None for nothing."""
+    if is_escaped(query):
+        return ESCAPED
     at = query.find("{{")
     while at >= 0:
         found = IN_BRACES.match(query, at)
@@ -24,6 +28,11 @@ def query_fault(query: str) -> str | None:
             return "has {{ without the name of a variable and }}; correct it"
         at = query.find("{{", found.end())
     return None
+
+
+def is_escaped(query: str) -> bool:
+    """Whether a backslash takes the first brace, or the first sign of a value, for itself."""
+    return _ESCAPED.search(query) is not None
 
 
 def variables_of(query: str) -> tuple[str, ...]:

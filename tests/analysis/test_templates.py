@@ -30,6 +30,7 @@ def _unquoted(text: str) -> str:
         ("up{ns=`{{ namespace }}`}", "up{ns=`shop`}"),
         ("rate(x[{{ interval }}])", "rate(x[60s])"),
         ('up{a="\\"{{ namespace }}"}', 'up{a="\\"shop"}'),
+        ('up{a="\\\\{{ namespace }}"}', 'up{a="\\\\shop"}'),
         ("up # it's {{ namespace }}\n+ x[{{ interval }}]", "up # it's shop\n+ x[60s]"),
         ("up{a=`\\`} + {{ namespace }}", "up{a=`\\`} + shop"),
     ],
@@ -48,6 +49,9 @@ def test_a_variable_is_replaced_however_it_is_written(template: str, query: str)
         ("up{{ if }} {{", "1", "has the variable if"),
         ("up{{", "1", "has {{ without the name of a variable"),
         ("up{{ x | quote }}", "1", "has {{ without the name of a variable"),
+        ('up{a="\\{{ x }}"}', "1", "has a backslash before {{"),
+        ("up{a='\\\\\\{{ x }}'}", "1", "has a backslash before {{"),
+        ("up{a=`\\{{ x }}`}", "1", "has a backslash before {{"),
         ('up{a="{{ x }}"}', "x" * LONGEST_QUERY, "more than 20000 characters"),
     ],
 )

@@ -153,12 +153,16 @@ TEMPLATE: Json = {
 }
 INFINITE = "must be a number that is not infinite; correct it"
 NO_VARIABLE = "has {{ without the name of a variable and }}; correct it"
+ESCAPED = "has a backslash before {{, which would change what stands there; write two, or none"
 
 
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
         ("up", None),
+        ('up{job="\\\\{{ name }}"}', None),
+        ('up{job="\\{{ name }}"}', ESCAPED),
+        ("up{a='{{ name }}\\\\\\{{ name }}'}", ESCAPED),
         ("sum(rate(x{job='{{name}}',c=\"{{ args.c }}\"}[{{ .interval }}]))", None),
         ("up{job='{{ name }'}", NO_VARIABLE),
         ("up{job='{{ }}'}", NO_VARIABLE),

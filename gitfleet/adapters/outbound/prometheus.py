@@ -6,6 +6,7 @@ Source: Prometheus' page "HTTP API", "Instant queries" and "Expression query res
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -24,6 +25,7 @@ MOST_READ: Final = 1 << 20
 MOST_VALUES: Final = 1000
 _LONGEST_URL: Final = 2000
 """A longer query goes into the body of a POST. A shorter one is a GET: what lets only readers through takes that."""
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|Inf|NaN)")
 _FORM: Final = "application/x-www-form-urlencoded"
 
 
@@ -66,7 +68,8 @@ class Prometheus(MetricProvider):
                 outcome=MetricOutcome.NO_DATA, message=f"{reply.host} gives no number, but NaN or Inf"
             )
         notes = [f"{lost} of {len(values)} values: NaN or Inf, which do not count"] if lost else []
-        notes += [str(note) for note in document.get("warnings") or ()][:1]
+        warnings = document.get("warnings")
+        notes += [str(note) for note in warnings[:1]] if isinstance(warnings, list) else []
         message = self._http.without_secrets(f"{reply.host}: {'; '.join(notes)}") if notes else ""
         return MeasurementState(outcome=MetricOutcome.MEASURED, values=numbers, message=message)
 
@@ -102,14 +105,21 @@ def values_in(data: Any) -> tuple[float, ...]:
     result = data.get("result")
     try:
         if kind == "scalar":
-            return (float(result[1]),)
+            return (_number(result[1]),)
         if any("value" not in sample for sample in result):
             raise BadInput(
                 "the query gives native histograms, which have no one value: use histogram_quantile or the like"
             )
-        return tuple(float(sample["value"][1]) for sample in result)
+        return tuple(_number(sample["value"][1]) for sample in result)
     except (TypeError, ValueError, LookupError):
         raise BadInput(f"the {kind} of its answer cannot be read") from None
+
+
+def _number(text: Any) -> float:
+    """A value as Prometheus writes it, which is a text; float() would take more: spaces, `_`, booleans."""
+    if not isinstance(text, str) or _NUMBER.fullmatch(text) is None:
+        raise ValueError
+    return float(text)
 
 
 def _object(content: bytes) -> dict[str, Any]:

@@ -207,13 +207,34 @@ def test_what_is_no_measurement(hooks: HookServer, status: int, body: bytes, sai
     assert (found.outcome, found.message) == (MetricOutcome.FAILED, said.format(host=hooks.host))
 
 
-def test_a_warning_of_the_server_is_kept(hooks: HookServer) -> None:
-    hooks.body = json.dumps(
-        {"status": "success", "warnings": ["a store is down"], "data": {"resultType": "scalar", "result": [1, "2"]}}
-    ).encode()
+@pytest.mark.parametrize("value", [" 10 ", "1_0", "", "0x1p2", "١", 10, True, None, []])
+def test_a_value_is_a_number_as_prometheus_writes_it_or_none(hooks: HookServer, value: object) -> None:
+    data = {"resultType": "vector", "result": [{"value": [1, value]}]}
+    hooks.body = json.dumps({"status": "success", "data": data}).encode()
     with opened(hooks.host) as loop:
         found = loop.answer(query("prometheus", f"http://{hooks.host}"))
-    assert (found.outcome, found.message) == (MetricOutcome.MEASURED, f"{hooks.host}: a store is down")
+    said = f"{hooks.host}: the vector of its answer cannot be read"
+    assert (found.outcome, found.message) == (MetricOutcome.FAILED, said)
+
+
+@pytest.mark.parametrize(
+    ("warnings", "said"),
+    [
+        (["a store is down", "b"], "{host}: a store is down"),
+        ([], ""),
+        (5, ""),
+        ("text", ""),
+        ({"a": 1}, ""),
+        (None, ""),
+    ],
+)
+def test_a_warning_of_the_server_is_kept(hooks: HookServer, warnings: object, said: str) -> None:
+    data = {"resultType": "vector", "result": [{"value": [1, one]} for one in ("-2.5e-07", "1e+09")]}
+    hooks.body = json.dumps({"status": "success", "warnings": warnings, "data": data}).encode()
+    with opened(hooks.host) as loop:
+        found = loop.answer(query("prometheus", f"http://{hooks.host}"))
+    assert (found.outcome, found.message) == (MetricOutcome.MEASURED, said.format(host=hooks.host))
+    assert cast(Any, found).values == (-2.5e-07, 1e09)
 
 
 @pytest.mark.real
