@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from gitfleet.api.objects import ObjectKey
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import ClusterRolloutStatus, RollingState, RolloutRecord
 from gitfleet.formats.sentences import counted
@@ -13,7 +14,7 @@ from gitfleet.model.calls import Call
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.workload.cases import Advanced
 from gitfleet.workload.conditions import message_of
-from gitfleet.workload.finding import Found, NotFoundHere, find, placement_of
+from gitfleet.workload.finding import named_by, placement_of
 from gitfleet.workload.nowhere import why_nowhere
 from gitfleet.workload.on_cluster import Lookup, Request, Turn, on_cluster
 from gitfleet.workload.phases import phase_of
@@ -135,28 +136,18 @@ def _clusters_of(record: RolloutRecord, known: Mapping[str, ClusterRolloutStatus
     names = {name for name in known if name in request.clusters}
     if record.removing:
         return sorted(names)
-    placement, named = placement_of(record), _named(record, request)
+    placement, named = placement_of(record), named_by(record)
     for name, cluster in request.clusters.items():
         if selector is not None and not selector.matches(cluster.labels):
             continue
         placed = placement is not None and placement in lookup.wanted_on(name).snapshots
-        if placed or (named is not None and _has(named, lookup, name)):
+        if placed or _has(named, lookup, name):
             names.add(name)
     return sorted(names)
 
 
-def _named(record: RolloutRecord, request: Request) -> Found | None:
-    """The workloads that a rollout names by themselves; None where it names a placement, or none that are known."""
-    try:
-        return find(record, {}, request.handlers)
-    except NotFoundHere:
-        return None
-
-
-def _has(named: Found, lookup: Lookup, cluster: str) -> bool:
-    """Whether a placement brings the target to a cluster, or one of the workloads is there."""
-    if named.target.identity in lookup.wanted_on(cluster).manifests:
-        return True
-    observation = lookup.request.observations.get(cluster)
+def _has(named: Collection[ObjectKey], lookup: Lookup, cluster: str) -> bool:
+    """Whether a placement brings the target to a cluster, which is named first, or one of the workloads is there."""
+    wanted, observation = lookup.wanted_on(cluster).manifests, lookup.request.observations.get(cluster)
     live = observation.live if observation is not None else {}
-    return any(live.get(key) is not None for key in (named.target, *named.sources))
+    return any(key.identity in wanted for key in list(named)[:1]) or any(live.get(key) is not None for key in named)

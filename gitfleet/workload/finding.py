@@ -52,11 +52,17 @@ class Wanted:
 
 def find(record: RolloutRecord, placements: Mapping[PlacementKey, PlacementRecord], handlers: Handlers) -> Found:
     """The workloads of a rollout; NotFoundHere where they cannot be told."""
-    if record.target_ref is not None:
-        target = key_of(record.target_ref, record.key.namespace)
-        sources = tuple(key_of(one, record.key.namespace) for one in record.source_ref)
-        return Found(target=target, sources=sources, handler=_handler(target, sources, handlers))
+    if named := named_by(record):
+        target, *sources = named
+        return Found(target=target, sources=tuple(sources), handler=_handler(target, sources, handlers))
     return _of_snapshots(record, placements, handlers)
+
+
+def named_by(record: RolloutRecord) -> tuple[ObjectKey, ...]:
+    """The workloads that a rollout names itself, the target first; none where it names a placement."""
+    if record.target_ref is None:
+        return ()
+    return tuple(key_of(one, record.key.namespace) for one in (record.target_ref, *record.source_ref))
 
 
 def key_of(reference: WorkloadReference, namespace: str) -> ObjectKey:

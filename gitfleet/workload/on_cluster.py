@@ -29,7 +29,7 @@ from gitfleet.model.works import Work
 from gitfleet.workload.batches import UnusablePlan
 from gitfleet.workload.cases import Advanced, Case, Needed, is_placed, lacks_pods, workloads_of
 from gitfleet.workload.conditions import waiting
-from gitfleet.workload.finding import Found, NotFoundHere, Wanted, find, key_of, placement_of
+from gitfleet.workload.finding import Found, NotFoundHere, Wanted, find, key_of, named_by, placement_of
 from gitfleet.workload.goals import left_to_change
 from gitfleet.workload.handlers import Handlers, WorkloadHandler, Workloads
 from gitfleet.workload.permission import Permission
@@ -170,6 +170,8 @@ def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, 
     try:
         found = _found(record, status, request)
     except NotFoundHere as unknown:
+        if status.rolling_state is RollingState.VERIFYING_SPEC and (named := named_by(record)):
+            status = replace(status, target=named[0], sources=named[1:])  # held until a handler knows it
         return None if record.removing else _waits(status, str(unknown), request.now)
     if record.removing and lookup.is_named_by_other(record, found):
         return None

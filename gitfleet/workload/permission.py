@@ -61,7 +61,7 @@ def permitted(moving: Movement, rollouts: Mapping[NamespacedName, RolloutRecord]
     denied: dict[tuple[NamespacedName, str], str] = {}
     for key, record in rollouts.items():
         for status in record.clusters:
-            keys = [one for one in (status.target, *status.sources) if one is not None]
+            keys = [one for one in (status.target, *status.sources, *status.named) if one is not None]
             if why := permission.denial(record, status.cluster, keys):
                 denied[key, status.cluster] = why
     if not denied:

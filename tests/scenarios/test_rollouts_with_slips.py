@@ -12,7 +12,7 @@ import pytest
 
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import RollingState
-from tests.builders import an_object, deployment, member_cluster, namespace, placement
+from tests.builders import an_object, custom_definition, deployment, member_cluster, namespace, placement
 from tests.scenarios.world import World
 
 OLD = deployment("web", "web", "web:1", replicas=4)
@@ -182,3 +182,26 @@ def test_what_targets_a_workload_and_is_no_rollout_holds_nothing() -> None:
     world.commit(NEW)
     world.settle()
     assert world.image("c1") == "web:2"
+
+
+def test_a_workload_whose_handler_is_not_installed_stays_and_says_so() -> None:
+    def game(image: str) -> dict[str, Any]:
+        return an_object("games.example.com/v1", "Game", "web", namespace="web", spec={"image": image})
+
+    def image() -> str:
+        live = world.live("c1", "Game", "web", "web")
+        assert live is not None
+        return str(live["spec"]["image"])
+
+    world = World()
+    world.fleet.cluster("c1").apply_by_hand(custom_definition("games.example.com", "Game"))
+    world.commit(member_cluster("c1"), namespace("web"), placement("web", "web"), game("web:1"))
+    world.settle()
+    rollout = target(apiVersion="games.example.com/v1", kind="Game")
+    world.commit(game("web:2"), rollout)
+    world.settle()
+    sentence = "rollout web/web on c1: Game/web/web is of a kind that no workload handler knows; known are"
+    assert (image(), sentence in said(world)) == ("web:1", True), said(world)
+    world.commit(remove=[rollout])
+    world.settle()
+    assert (image(), said(world)) == ("web:2", "")
