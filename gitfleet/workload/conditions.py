@@ -9,7 +9,7 @@ from typing import Final
 
 from gitfleet.api.conditions import Condition, Conditions, Status, find_condition, set_condition
 from gitfleet.api.workload_records import TELLING, ClusterRolloutStatus, WorkloadConditionType, WorkloadReason
-from gitfleet.workload.phases import Phase
+from gitfleet.workload.phases import LETTING_GO, Phase
 
 _T, _P = WorkloadConditionType, Phase
 TYPES: Final[Mapping[Phase, WorkloadConditionType]] = {
@@ -17,7 +17,6 @@ TYPES: Final[Mapping[Phase, WorkloadConditionType]] = {
 }
 """The condition that tells of each phase: Unknown while it lasts, True once it is over or is the end."""
 _ENDS: Final = frozenset({_P.SUCCEEDED, _P.FAILED, _P.ABANDONED})
-_LETTING_GO: Final = frozenset({_P.BATCH_VERIFY_FAILED, _P.FAILING, _P.ABANDONING})
 _PAUSES: Final = frozenset({WorkloadReason.PAUSED, WorkloadReason.BATCH_PARTITION})
 
 
@@ -31,7 +30,7 @@ def entered(
         conditions = ()
     elif TYPES[left] is not TYPES[phase]:
         conditions = _said(conditions, TYPES[left], Status.TRUE, WorkloadReason.DONE, "", now)
-    why = why or (message_of(status, left) if left in _LETTING_GO else "")
+    why = why or (message_of(status, left) if left in LETTING_GO else "")
     status_of = Status.TRUE if phase in _ENDS else Status.UNKNOWN
     return replace(status, conditions=_said(conditions, TYPES[phase], status_of, reason, why, now))
 
@@ -41,7 +40,7 @@ def waiting(
 ) -> ClusterRolloutStatus:
     """The status with what its phase waits for, and whether that is a person who paused it."""
     conditions = status.conditions
-    if waits and phase not in _LETTING_GO:  # whose condition goes on saying why
+    if waits and phase not in LETTING_GO:  # whose condition goes on saying why
         conditions = _said(conditions, TYPES[phase], Status.UNKNOWN, reason, waits, now)
     paused = reason in _PAUSES
     if paused or find_condition(conditions, _T.BATCH_PAUSED) is not None:

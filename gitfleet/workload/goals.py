@@ -14,16 +14,10 @@ from gitfleet.workload.handlers import Goal, Step, WorkloadHandler, Workloads
 from gitfleet.workload.phases import Phase, phase_of
 
 
-def span_of(status: ClusterRolloutStatus) -> int:
-    """How many pods a rollout changes."""
-    if status.mode is RolloutMode.SCALE:
-        return abs(status.target_size - status.original_size)
-    return status.target_size
-
-
 def batches_for(plan: RolloutPlan, status: ClusterRolloutStatus) -> tuple[Batch, ...]:
     """The batches of a rollout whose sizes are known; UnusablePlan where they do not add up."""
-    return batches_of(plan, span_of(status))
+    scales = status.mode is RolloutMode.SCALE
+    return batches_of(plan, abs(status.target_size - status.original_size) if scales else status.target_size)
 
 
 def batch_sizes(plan: RolloutPlan, status: ClusterRolloutStatus) -> tuple[int, ...]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
 
 from gitfleet.api.conditions import find_condition
 from gitfleet.api.objects import Identity, ObjectKey
@@ -33,19 +32,8 @@ from gitfleet.workload.fields import merge_patch, pending
 from gitfleet.workload.finding import Found, NotFoundHere, Wanted
 from gitfleet.workload.goals import goal_of, step_of
 from gitfleet.workload.handlers import Goal, Handlers, Scaling, Step, Workloads
-
-_RUNNING = frozenset(
-    {
-        RollingState.INITIALIZING,
-        RollingState.ROLLING_IN_BATCHES,
-        RollingState.FINALISING,
-        RollingState.FAILING,
-        RollingState.ABANDONING,
-    }
-)
-
-
-_PAUSABLE = _RUNNING - {RollingState.FAILING, RollingState.ABANDONING}
+from gitfleet.workload.handlers.reading import REPLICAS
+from gitfleet.workload.phases import LETTING_GO, phase_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +72,6 @@ def movement(
                 held.setdefault(status.cluster, {}).update(here.held.get(status.cluster, {}))
                 steps += here.steps
     return Movement(held=held, steps=tuple(steps))
-
-
-_REPLICAS: Final = "/spec/replicas"
 
 
 def _holds(status: ClusterRolloutStatus) -> bool:
@@ -133,7 +118,7 @@ def _on_cluster(
 
 def _moves(status: ClusterRolloutStatus) -> bool:
     """Whether a rollout does anything to its workloads now: one that has begun nothing only holds."""
-    return (status.rolling_state in _RUNNING and status.mode is not None) or status.let_go == RELEASED
+    return (status.is_running and status.mode is not None) or status.let_go == RELEASED
 
 
 def _beside(
@@ -146,7 +131,7 @@ def _beside(
     for one in status.emptied:
         manifest, live = wanted.manifests.get(one.key.identity), observation.live.get(one.key)
         if manifest is not None and live is not None and manifest.digest == one.digest:
-            yield one.key.identity, HeldFields(rollout=record.key, fields=_as_live((_REPLICAS,), live))
+            yield one.key.identity, HeldFields(rollout=record.key, fields=_as_live((REPLICAS,), live))
 
 
 def _kept(
@@ -154,7 +139,7 @@ def _kept(
 ) -> HeldFields:
     """A source that is not moved now: it gets no pods back."""
     live = _live(seen, key)
-    fields = _as_live((_REPLICAS,), live) if live is not None else {}
+    fields = _as_live((REPLICAS,), live) if live is not None else {}
     return HeldFields(rollout=record.key, fields=fields, stays=_stays(record, status, needed, key))
 
 
@@ -174,7 +159,8 @@ def _wants(
     step, batch = chosen
     if step is Step.HOLD:
         return None if seen.target is None and not status.sources else (step, _holding(seen, found))
-    is_paused = record.rollout_plan.paused and status.rolling_state in _PAUSABLE
+    is_letting_go = phase_of(status.rolling_state, status.batch_rolling_state) in LETTING_GO
+    is_paused = record.rollout_plan.paused and status.is_running and not is_letting_go
     return Step.KEEP if is_paused else step, goal_of(record.rollout_plan, status, now, batch)
 
 
@@ -204,7 +190,7 @@ def _is_manifests(record: RolloutRecord, status: ClusterRolloutStatus, seen: Wor
     number of its own and the plan none."""
     if status.rolling_state is not RollingState.SUCCEEDED or status.mode is not RolloutMode.SOURCE_TO_TARGET:
         return False
-    written = value_at(seen.wanted, _REPLICAS) if seen.wanted is not None else ABSENT
+    written = value_at(seen.wanted, REPLICAS) if seen.wanted is not None else ABSENT
     return record.rollout_plan.target_size is None and isinstance(written, int) and written > 0
 
 

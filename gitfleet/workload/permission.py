@@ -10,11 +10,11 @@ from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placing_policy import PlacingPolicy
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import RolloutRecord
-from gitfleet.formats.managed_fields import is_own_apply, managed_entries
 from gitfleet.model.held_fields import HeldFields
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
+from gitfleet.workload.cases import is_placed
 from gitfleet.workload.finding import NotFoundHere, live_of, placement_of
 from gitfleet.workload.movement import Movement
 
@@ -52,7 +52,7 @@ class Permission:
             live = live_of(observation, key) if observation is not None else None
         except NotFoundHere:
             return False  # nothing is done with what was not read
-        return live is not None and not any(is_own_apply(entry) for entry in managed_entries(live.body))
+        return live is not None and not is_placed(live)
 
 
 def permitted(moving: Movement, rollouts: Mapping[NamespacedName, RolloutRecord], permission: Permission) -> Movement:

@@ -55,6 +55,8 @@ class RolloutEvent(StrEnum):
 
 
 _P, _E = Phase, RolloutEvent
+LETTING_GO: Final = frozenset({_P.BATCH_VERIFY_FAILED, _P.FAILING, _P.ABANDONING})
+"""The phases of a rollout that gives its workloads up and has not ended yet."""
 MOVES: Final[Mapping[tuple[Phase, RolloutEvent], Phase]] = {
     (_P.VERIFYING_SPEC, _E.SPEC_VERIFIED): _P.INITIALIZING,
     (_P.VERIFYING_SPEC, _E.SPEC_UNUSABLE): _P.FAILED,

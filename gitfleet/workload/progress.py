@@ -18,12 +18,12 @@ from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.sentences import counted
 from gitfleet.formats.times import time_text
 from gitfleet.model.calls import Call
-from gitfleet.workload.batches import UnusablePlan, batches_of, last_batch
+from gitfleet.workload.batches import UnusablePlan, last_batch
 from gitfleet.workload.cases import Advanced, Case
 from gitfleet.workload.conditions import entered, waiting
-from gitfleet.workload.goals import goal_of, left_to_change, span_of
+from gitfleet.workload.goals import batches_for, goal_of, left_to_change
 from gitfleet.workload.handlers import Counts
-from gitfleet.workload.phases import Phase, RolloutEvent, after, phase_of
+from gitfleet.workload.phases import LETTING_GO, MOVES, Phase, RolloutEvent, after, phase_of
 from gitfleet.workload.verifying import NotYet, adopted, verified
 from gitfleet.workload.webhooks import ask, without_batches
 
@@ -121,13 +121,13 @@ _REASONS = {
 def _event(work: _Pass) -> RolloutEvent | None:
     """The event that has come, None where nothing has."""
     case, phase = work.case, work.phase
-    if case.record.removing and ((phase, _E.REMOVED) in _REMOVABLE or (case.goes_back and phase is Phase.SUCCEEDED)):
+    if case.record.removing and (phase in _REMOVABLE or (case.goes_back and phase is Phase.SUCCEEDED)):
         work.why = "the target is to be deleted" if case.goes_back else "the rollout's file is gone"
         return _E.REMOVED
     if phase is not Phase.VERIFYING_SPEC and _target_changed(case, phase):
         work.why = "the target has other content, or another one is the target"
         return _E.TARGET_CHANGED
-    if case.record.rollout_plan.paused and case.status.is_running and phase not in _ENDING:
+    if case.record.rollout_plan.paused and case.status.is_running and phase not in LETTING_GO:
         work.wait("it is paused; set paused to false", WorkloadReason.PAUSED)
         return None
     if case.seen.target is None and case.status.is_running:
@@ -157,15 +157,12 @@ def _event(work: _Pass) -> RolloutEvent | None:
     assert_never(phase)
 
 
-_ENDING = frozenset({Phase.BATCH_VERIFY_FAILED, Phase.FAILING, Phase.ABANDONING})
-_REMOVABLE = frozenset(
-    (phase, _E.REMOVED) for phase in Phase if phase not in (*_ENDING, Phase.SUCCEEDED, Phase.ABANDONED)
-)
+_REMOVABLE = frozenset(phase for phase, event in MOVES if event is _E.REMOVED) - {Phase.SUCCEEDED}
 
 
 def _target_changed(case: Case, phase: Phase) -> bool:
     status = case.status
-    if case.record.removing or phase in _ENDING:
+    if case.record.removing or phase in LETTING_GO:
         return False
     if status.mode is None:
         return case.renewed
@@ -279,7 +276,7 @@ def _rolled(work: _Pass) -> RolloutEvent | None:
     """First half, then second half of the batch; the second begins once enough pods of the first are ready."""
     case = work.case
     plan, status = case.record.rollout_plan, case.status
-    batch = batches_of(plan, span_of(status))[status.current_batch]
+    batch = batches_for(plan, status)[status.current_batch]
     seconds = batch.next_at(status.batch_started, case.now)
     if seconds is not None:
         work.wakes.append(case.now + timedelta(seconds=seconds))
@@ -368,13 +365,13 @@ def _variables(case: Case) -> dict[str, str]:
 
 def _finished(work: _Pass) -> RolloutEvent:
     status = work.case.status
-    is_last = status.current_batch + 1 >= len(batches_of(work.case.record.rollout_plan, span_of(status)))
+    is_last = status.current_batch + 1 >= len(batches_for(work.case.record.rollout_plan, status))
     return _E.LAST_BATCH_FINISHED if is_last else _E.BATCH_FINISHED
 
 
 def _next(work: _Pass) -> RolloutEvent | None:
     plan, status = work.case.record.rollout_plan, work.case.status
-    batches = batches_of(plan, span_of(status))
+    batches = batches_for(plan, status)
     if status.current_batch < last_batch(plan, batches):
         return _E.NEXT_BATCH
     raised = f"lastBatchToRollout is {plan.last_batch}, which counts from 0, and that batch is done; raise it to go on"

@@ -11,10 +11,10 @@ from gitfleet.api.workload_records import MIXED, ClusterRolloutStatus, RolloutMo
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.held_fields import ABSENT, value_at
 from gitfleet.model.observations import LiveObject
-from gitfleet.workload.batches import UnusablePlan, batches_of
+from gitfleet.workload.batches import UnusablePlan
 from gitfleet.workload.cases import Case, is_placed
 from gitfleet.workload.fields import key_text
-from gitfleet.workload.goals import goal_of, span_of
+from gitfleet.workload.goals import batches_for, goal_of
 from gitfleet.workload.handlers import Step, WorkloadHandler
 
 IDLE = "there is nothing to roll out: the target has the content that was rolled out last"
@@ -101,7 +101,7 @@ def verified(case: Case) -> ClusterRolloutStatus:
         emptied=status.emptied,
         started_with=min(has, size) if mode is RolloutMode.SOURCE_TO_TARGET else 0,
     )
-    batches = batches_of(plan, span_of(claimed))
+    batches = batches_for(plan, claimed)
     _check_ready(case)
     for number in (-1, *(one.number for one in batches if one.plan.pod_list)):
         if refusal := handler.refusal(seen, goal_of(plan, claimed, case.now, number, batches)):
