@@ -128,6 +128,10 @@ class PlacementReference:
     kind: Annotated[str, OneOf("ClusterResourcePlacement", "ResourcePlacement")] = "ClusterResourcePlacement"
     name: ObjectName
 
+    def key(self, namespace: str) -> PlacementKey:
+        """What it names, from a rollout in `namespace`."""
+        return PlacementKey(namespace if self.kind == "ResourcePlacement" else "", self.name)
+
 
 @document("spec", identify=lambda value: (f"{APP_GROUP}/v1beta1", value.kind))
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,8 +165,7 @@ class AppRollout:
     @property
     def placement(self) -> PlacementKey:
         """The placement whose snapshots are the revisions."""
-        namespace = self.key.namespace if self.placement_ref.kind == "ResourcePlacement" else ""
-        return PlacementKey(namespace, self.placement_ref.name)
+        return self.placement_ref.key(self.key.namespace)
 
     def breaks(self) -> Iterator[Break]:
         """The revisions are two; from one to the other the batches add up."""

@@ -15,13 +15,13 @@ from gitfleet.apply.places import NOTHING, Parts, put, value_at, without
 from gitfleet.apply.writers import writers_of
 from gitfleet.formats.field_trees import FieldTree, tree_of, union
 from gitfleet.formats.managed_fields import MAPPING, ROLLOUT_MANAGER, is_own_apply, managed_entries
-from gitfleet.model.held_fields import ABSENT, Fields
+from gitfleet.model.held_fields import ABSENT, Fields, parts_of
 from gitfleet.model.operations import DifferenceDetails
 
 
 def as_wanted(fields: Fields, body: JsonObject, live: JsonObject) -> JsonObject:
     """The live object as if what is held was as the manifest says."""
-    for parts in map(_parts, fields):
+    for parts in map(parts_of, fields):
         wanted = value_at(body, parts)
         if wanted is NOTHING:
             live = without(live, parts)
@@ -34,7 +34,7 @@ def with_held(fields: Fields, manifest: Manifest) -> Manifest:
     """The manifest with what is held, under the digest that it had; the very same one where it has it."""
     body = manifest.body
     for pointer, value in fields.items():
-        parts = _parts(pointer)
+        parts = parts_of(pointer)
         if value is ABSENT:
             body = without(body, parts)
         elif _is_in_maps(body, parts) and value_at(body, parts) != value:
@@ -56,10 +56,6 @@ def taken_back(live: JsonObject, *manifests: JsonObject | None) -> FieldTree:
 def of_others(details: DifferenceDetails, manifest: JsonObject, live: JsonObject) -> DifferenceDetails:
     """The differences but those that are of rollouts alone, which hold them no more."""
     return tuple(one for one in details if {w.manager for w in writers_of(manifest, live, (one,))} != {ROLLOUT_MANAGER})
-
-
-def _parts(pointer: str) -> Parts:
-    return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
 def _is_in_maps(body: JsonObject, parts: Parts) -> bool:

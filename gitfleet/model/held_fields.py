@@ -33,9 +33,9 @@ def value_at(body: JsonObject, pointer: str) -> FieldValue:
     return value
 
 
-def parts_of(pointer: str) -> list[str]:
+def parts_of(pointer: str) -> tuple[str, ...]:
     """The names in a JSON Pointer (RFC 6901)."""
-    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,6 @@ from typing import Any, Final
 from gitfleet.api.objects import Identity, JsonObject, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.workload_records import ClusterRolloutStatus, Measurement, RolloutRecord
-from gitfleet.api.workload_rollouts import WorkloadReference
 from gitfleet.formats.canonical_json import json_text
 from gitfleet.formats.sentences import counted
 from gitfleet.formats.times import time_text
@@ -175,18 +174,12 @@ def placements_of_rollout(rollout: RolloutRecord, placements: Iterable[Placement
 def _is_about(
     record: RolloutRecord, status: ClusterRolloutStatus, placement: PlacementKey, mine: frozenset[Identity]
 ) -> bool:
-    if (ref := record.placement_ref) is not None:
-        namespace = record.key.namespace if ref.kind == "ResourcePlacement" else ""
-        return placement == PlacementKey(namespace, ref.name)
-    named = [named_by(reference, record) for reference in (record.target_ref, *record.source_ref) if reference]
+    namespace = record.key.namespace
+    if record.placement_ref is not None:
+        return placement == record.placement_ref.key(namespace)
+    named = [one.key(namespace).identity for one in (record.target_ref, *record.source_ref) if one is not None]
     found = [key.identity for key in (status.target, *status.sources) if key is not None]
     return bool(mine & {*named, *found})
-
-
-def named_by(reference: WorkloadReference, record: RolloutRecord) -> Identity:
-    """The workload that a reference of a rollout names."""
-    group = reference.api_version.rpartition("/")[0]
-    return (group, reference.kind, reference.namespace or record.key.namespace, reference.name)
 
 
 def _with(row: JsonObject, found: Iterable[RolloutProgress]) -> JsonObject:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from gitfleet.api.objects import Identity, JsonObject, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.workload_records import RolloutRecord
-from gitfleet.api.workload_rollouts import WorkloadReference
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.state import PlacementRecord
@@ -62,21 +61,12 @@ def named_by(record: RolloutRecord) -> tuple[ObjectKey, ...]:
     """The workloads that a rollout names itself, the target first; none where it names a placement."""
     if record.target_ref is None:
         return ()
-    return tuple(key_of(one, record.key.namespace) for one in (record.target_ref, *record.source_ref))
-
-
-def key_of(reference: WorkloadReference, namespace: str) -> ObjectKey:
-    """The key of a workload that is named."""
-    group, _, version = reference.api_version.rpartition("/")
-    return ObjectKey(group, version, reference.kind, reference.namespace or namespace, reference.name)
+    return tuple(one.key(record.key.namespace) for one in (record.target_ref, *record.source_ref))
 
 
 def placement_of(record: RolloutRecord) -> PlacementKey | None:
     """The placement whose snapshots a rollout names."""
-    named = record.placement_ref
-    if named is None:
-        return None
-    return PlacementKey(record.key.namespace if named.kind == "ResourcePlacement" else "", named.name)
+    return record.placement_ref.key(record.key.namespace) if record.placement_ref is not None else None
 
 
 def _handler(target: ObjectKey, sources: Sequence[ObjectKey], handlers: Handlers) -> WorkloadHandler:
@@ -105,8 +95,13 @@ def _of_snapshots(
         sources = () if source.identity == target.identity else (source,)
     revision = f"{key.name}-{record.target_revision}-snapshot"
     handler = _handler(target, sources, handlers)
-    template = digest_of(handler.template(manifest.body))[:16]
+    template = template_id(handler, manifest.body)
     return Found(target=target, sources=sources, handler=handler, revision=revision, template=template)
+
+
+def template_id(handler: WorkloadHandler, body: JsonObject) -> str:
+    """What identifies the content of a workload's pods."""
+    return digest_of(handler.template(body))[:16]
 
 
 def _workload_in(record: RolloutRecord, placement: PlacementRecord, index: str | None, handlers: Handlers) -> Manifest:

@@ -9,7 +9,6 @@ from gitfleet.api.objects import ObjectKey
 from gitfleet.api.workload_records import RolloutRecord
 from gitfleet.api.workload_rollouts import RolloutTrait, WorkloadRollout
 from gitfleet.workload.cases import needs_pods
-from gitfleet.workload.finding import key_of
 from gitfleet.workload.handlers import Handlers
 
 
@@ -26,11 +25,9 @@ def keys_to_observe(
     for rollout in wanted:
         if not isinstance(rollout, RolloutTrait) or rollout.clusters is None:
             continue
-        named = (rollout.target_ref, *rollout.source_ref)
-        keys = {key_of(one, rollout.key.namespace) for one in named}
         for name, cluster in clusters.items():
             if rollout.clusters.matches(cluster.labels):
-                found.setdefault(name, set()).update(keys)
+                found.setdefault(name, set()).update((rollout.target, *rollout.sources))
     return found
 
 

@@ -29,14 +29,13 @@ from gitfleet.model.works import Work
 from gitfleet.workload.batches import UnusablePlan
 from gitfleet.workload.cases import Advanced, Case, Needed, is_placed, lacks_pods, workloads_of
 from gitfleet.workload.conditions import waiting
-from gitfleet.workload.finding import Found, NotFoundHere, Wanted, find, key_of, named_by, placement_of
+from gitfleet.workload.finding import Found, NotFoundHere, Wanted, find, named_by, placement_of, template_id
 from gitfleet.workload.goals import left_to_change
 from gitfleet.workload.handlers import Handlers, WorkloadHandler, Workloads
 from gitfleet.workload.permission import Permission
 from gitfleet.workload.phases import phase_of
 from gitfleet.workload.progress import advance_cluster
 from gitfleet.workload.records import Templates
-from gitfleet.workload.verifying import template_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +85,7 @@ class Lookup:
     def is_named_by_other(self, record: RolloutRecord, found: Found) -> bool:
         """Whether another rollout of the commit names the target: that one has it from now on."""
         others = (one for key, one in self.request.rollouts.items() if key != record.key)
-        return any(
-            key_of(one.target_ref, one.key.namespace).identity == found.target.identity
-            for one in others
-            if isinstance(one, RolloutTrait)
-        )
+        return any(one.target.identity == found.target.identity for one in others if isinstance(one, RolloutTrait))
 
     def is_mixed(self, record: RolloutRecord, cluster: str, found: Found) -> bool:
         """Whether another rollout has left the target with pods of two contents."""

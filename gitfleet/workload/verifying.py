@@ -8,7 +8,6 @@ from dataclasses import replace
 from gitfleet.api.objects import JsonObject, JsonValue
 from gitfleet.api.snapshots import snapshot_index
 from gitfleet.api.workload_records import MIXED, ClusterRolloutStatus, RolloutMode
-from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.held_fields import ABSENT, value_at
 from gitfleet.model.observations import LiveObject
 from gitfleet.workload.batches import UnusablePlan
@@ -27,11 +26,6 @@ class NotYet(Exception):
     def __init__(self, sentence: str, *, idle: bool = False, asks: bool = False) -> None:
         super().__init__(sentence)
         self.idle, self.asks = idle, asks
-
-
-def template_id(handler: WorkloadHandler, body: JsonObject) -> str:
-    """What identifies the content of a workload's pods."""
-    return digest_of(handler.template(body))[:16]
 
 
 def holds_template(handler: WorkloadHandler, wanted: JsonObject, live: LiveObject) -> bool:

@@ -9,7 +9,15 @@ from typing import ClassVar, TypeAlias
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
 from gitfleet.api.workload_records import RolloutMode
 from gitfleet.model.held_fields import Fields
-from gitfleet.workload.handlers.reading import REPLICAS, name_of, number, pods_there, target_key, unstable
+from gitfleet.workload.handlers.reading import (
+    REPLICAS,
+    chooses_itself,
+    name_of,
+    number,
+    pods_there,
+    target_key,
+    unstable,
+)
 from gitfleet.workload.handlers.replicas import is_pair, pair_counts, pair_sizes, scale_counts, scaled_size
 from gitfleet.workload.handlers.templates import stored_template
 from gitfleet.workload.handlers.values import Counts, Goal, Scaling, Step, Workloads
@@ -38,7 +46,7 @@ class WorkloadHandler:
                 f"{name_of(seen)} is moved by spec.replicas alone; name workloads with the older content in sourceRef"
             )
         if goal.pod_list:
-            return f"the controller of {name_of(seen)} chooses the pods; give replicas in place of podList"
+            return chooses_itself(seen)
         return ""
 
     def irreversible(self, seen: Workloads, goal: Goal) -> str:

@@ -14,10 +14,10 @@ from gitfleet.workload.handlers.one_object import OneObject, has_one_revision
 from gitfleet.workload.handlers.reading import (
     REPLICAS,
     asked,
+    chooses_itself,
     given_back,
     is_seen,
     kept_fields,
-    name_of,
     number,
     of_manifest,
     pods_there,
@@ -38,14 +38,8 @@ class CloneSetHandler(OneObject):
     def refusal(self, seen: Workloads, goal: Goal) -> str:
         """Its controller chooses the pods."""
         if goal.pod_list:
-            return f"the controller of {name_of(seen)} chooses the pods; give replicas in place of podList"
+            return chooses_itself(seen)
         return super().refusal(seen, goal)
-
-    def irreversible(self, seen: Workloads, goal: Goal) -> str:
-        """Its controller makes pods of the revision of before only while some pod has it."""
-        if goal.mode is RolloutMode.IN_PLACE and seen.target is not None and has_one_revision(seen.target):
-            return f"{name_of(seen)} no longer has the revision of before; give its template back in the manifest"
-        return ""
 
     def counts(self, seen: Workloads, goal: Goal) -> Counts:
         """By its status."""

@@ -7,7 +7,7 @@ from gitfleet.api.workload_records import RolloutMode
 from gitfleet.model.held_fields import ABSENT, FieldValue, value_at
 from gitfleet.workload.handlers.base import WorkloadHandler
 from gitfleet.workload.handlers.deployment_in_place import in_place_counts, in_place_fields
-from gitfleet.workload.handlers.reading import PAUSED, asked, name_of, number, target_key
+from gitfleet.workload.handlers.reading import PAUSED, asked, chooses_itself, name_of, number, target_key
 from gitfleet.workload.handlers.replicas import is_pair, pair_counts
 from gitfleet.workload.handlers.values import Counts, Goal, Scaling, Step, Workloads
 
@@ -27,7 +27,7 @@ class DeploymentHandler(WorkloadHandler):
     def refusal(self, seen: Workloads, goal: Goal) -> str:
         """Its controller chooses the pods."""
         if goal.pod_list:
-            return f"the controller of {name_of(seen)} chooses the pods; give replicas in place of podList"
+            return chooses_itself(seen)
         return ""
 
     def irreversible(self, seen: Workloads, goal: Goal) -> str:

@@ -20,6 +20,12 @@ class OneObject(WorkloadHandler):
             return f"{name_of(seen)} has pods of both contents itself; leave sourceRef out"
         return ""
 
+    def irreversible(self, seen: Workloads, goal: Goal) -> str:
+        """Its controller makes pods of the revision of before only while some pod has it."""
+        if goal.mode is RolloutMode.IN_PLACE and seen.target is not None and has_one_revision(seen.target):
+            return f"{name_of(seen)} no longer has the revision of before; give its template back in the manifest"
+        return ""
+
     def health(self, seen: Workloads) -> str:
         """Where nothing moves in it, whatever content it gets, it need only be seen: new content may repair it."""
         live = seen.target

@@ -63,6 +63,11 @@ def name_of(seen: Workloads) -> str:
     return str(target_key(seen) or "the target")
 
 
+def chooses_itself(seen: Workloads) -> str:
+    """Why batches of the target can name no pods."""
+    return f"the controller of {name_of(seen)} chooses the pods; give replicas in place of podList"
+
+
 def label(pod: LiveObject, name: str) -> str:
     """A label of a pod, "" where it has none."""
     return _named(pod, "/metadata/labels", name)

@@ -9,7 +9,7 @@ from typing import Final
 from gitfleet.api.workload_records import RolloutMode
 from gitfleet.model.held_fields import ABSENT, Fields
 from gitfleet.model.observations import LiveObject
-from gitfleet.workload.handlers.one_object import OneObject, counts_of_pods, has_one_revision
+from gitfleet.workload.handlers.one_object import OneObject, counts_of_pods
 from gitfleet.workload.handlers.reading import (
     REPLICAS,
     asked,
@@ -52,12 +52,6 @@ class StatefulSetHandler(OneObject):
                     f"{name_of(seen)} upgrades its pods from the highest ordinal down: podList must name "
                     f"{', '.join(names[:10])}{', ...' if len(names) > 10 else ''}"
                 )
-        return ""
-
-    def irreversible(self, seen: Workloads, goal: Goal) -> str:
-        """Its controller makes pods of the revision of before only while some pod has it."""
-        if goal.mode is RolloutMode.IN_PLACE and seen.target is not None and has_one_revision(seen.target):
-            return f"{name_of(seen)} no longer has the revision of before; give its template back in the manifest"
         return ""
 
     def counts(self, seen: Workloads, goal: Goal) -> Counts:
