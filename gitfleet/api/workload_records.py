@@ -173,13 +173,14 @@ class ClusterRolloutStatus:
     """How far a rollout is on one cluster.
 
     `attempt` counts how often the rollout began again here; it is a part of every idempotency key. `target` and
-    `sources` are the workloads, as they were found, `revision` is the snapshot that was named, and `started_with` is
-    how many pods the target had when it was claimed. `half` says that the second half of the batch is under way;
-    `batch_started` is when the batch began to roll. `revert` says that what is let go goes back to the pods of before;
-    `let_go` is a digest of the workloads' manifests when the rollout's file went: its pods stay as they are until those
-    change. `originals` are the values that the fields had which the rollout holds, by the workload's kind/name and JSON
-    pointer: they come back where no placement has the workload. `named` are the workloads that the rollout names now,
-    where these are others; `emptied` are those whose pods earlier rollouts of this record took away.
+    `sources` are the workloads, as they were found, `revision` is the snapshot that was named, `source_sizes` are how
+    many pods each source had, and `started_with` how many the target had when it was claimed. `half` says that the
+    second half of the batch is under way; `batch_started` is when the batch began to roll. `revert` says that what is
+    let go goes back to the pods of before; `let_go` is a digest of the target's manifest when the rollout's file went:
+    its pods stay as they are until that one changes. `originals` are the values that the fields had which the rollout
+    holds, by the workload's kind/name and JSON pointer: they come back where no placement has the workload. `named` are
+    the workloads that the rollout names now, where these are others; `emptied` are those whose pods earlier rollouts of
+    this record took away.
     """
 
     cluster: Annotated[str, At("clusterName")]

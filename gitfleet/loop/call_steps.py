@@ -86,7 +86,6 @@ class CallSteps:
             id=call.id,
             at=self.clock.now(),
             outcome=WebhookOutcome.PASSED if passed else WebhookOutcome.REJECTED,
-            status=reply.status,
             message="" if passed else masked(_rejection(call, reply)),
             attempt=call.attempt,
         )

@@ -69,7 +69,6 @@ class WebhookAnswer:
     id: str
     at: datetime
     outcome: WebhookOutcome
-    status: int | None = None
     message: str = ""
     attempt: int = 0
 

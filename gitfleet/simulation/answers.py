@@ -94,7 +94,6 @@ class SimulatedAnswers:
             id=call.id,
             at=now,
             outcome=WebhookOutcome.PASSED if passed else WebhookOutcome.REJECTED,
-            status=rule.status,
             message="" if passed else f"the scenario answers with status {rule.status}",
             attempt=call.attempt,
         )

@@ -3,7 +3,9 @@
     advance_workloads(request, failures) -> Advance      how far each rollout is, and which calls are to be under way
     movement(rollouts, works, ...) -> Movement           what the records hold of objects, and do on clusters
     batch_sizes(plan, status) -> sizes                  how many pods each batch changes
-    keys_to_observe(rollouts, clusters) -> keys          the workloads that must be read, by cluster
+    keys_to_observe(wanted, records, clusters) -> keys   the workloads that must be read, by cluster
+    pods_to_observe(records, handlers) -> keys           those whose pods must be read, by cluster
+    permitted(moving, rollouts, permission) -> Movement  without what a rollout may not do
     phases      the state machine, as one table
     handlers    what is asked of a kind of workload (a plug-in point); BUILT_IN are those of gitfleet
 

@@ -21,11 +21,13 @@ from gitfleet.workload.handlers import WorkloadHandler, Workloads
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One rollout on one cluster. `template` identifies the newest content of the target; `applied` says that the
-    target has been applied as it is wanted; `turn` why another cluster comes first ("": it is this one's turn);
-    `renewed` that the plan is another one than in the pass before, or the file came back; `goes_back` that the target
-    is to be deleted while a source is to stay; `mixed` that another rollout has left it with pods of two contents;
-    `emptied` what keeps no pods where the rollout names other workloads from now on."""
+    """One rollout on one cluster. `template` identifies the newest content of the target, `wanted_digest` its manifest
+    and `snapshot` the one that the cluster has of the placement that the rollout names ("" for none); `applied` says
+    that the target has been applied as it is wanted, `taken_over` that somebody else had made it; `turn` why another
+    cluster comes first ("": it is this one's turn); `renewed` that the plan is another one than in the pass before, or
+    the file came back; `goes_back` that the target is to be deleted while a source is to stay; `mixed` that another
+    rollout has left it with pods of two contents; `emptied` what keeps no pods where the rollout names other workloads
+    from now on."""
 
     record: RolloutRecord
     status: ClusterRolloutStatus

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
@@ -47,7 +48,7 @@ def goal_of(
     )
     least = status.started_with
     if number < 0:
-        return _with(goal, least, least, 0, ())
+        return replace(goal, before=least, upgraded=least)
     batches = known or batches_for(plan, status)
     one = batches[min(number, len(batches) - 1)]
     upgraded = one.upgraded
@@ -56,20 +57,12 @@ def goal_of(
         reached = abs(reached - status.original_size) if status.mode is RolloutMode.SCALE else reached
         upgraded = max(one.upgraded_at(status.batch_started, now), min(one.upgraded, reached))
     unavailable = one.unavailable(plan.rollout_strategy, max(status.original_size, status.target_size))
-    return _with(goal, max(one.before, least), max(upgraded, least), unavailable, named_pods(batches, one.number))
-
-
-def _with(goal: Goal, before: int, upgraded: int, unavailable: int, pods: tuple[str, ...]) -> Goal:
-    return Goal(
-        mode=goal.mode,
-        strategy=goal.strategy,
-        original=goal.original,
-        size=goal.size,
-        source_sizes=goal.source_sizes,
-        before=before,
-        upgraded=upgraded,
+    return replace(
+        goal,
+        before=max(one.before, least),
+        upgraded=max(upgraded, least),
         unavailable=unavailable,
-        pod_list=pods,
+        pod_list=named_pods(batches, one.number),
     )
 
 

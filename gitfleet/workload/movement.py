@@ -4,7 +4,7 @@ from what was observed, so that whoever begins again does the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -32,7 +32,7 @@ from gitfleet.workload.fields import merge_patch, pending
 from gitfleet.workload.finding import Found, NotFoundHere, Wanted
 from gitfleet.workload.goals import goal_of, step_of
 from gitfleet.workload.handlers import Goal, Handlers, Scaling, Step, Workloads
-from gitfleet.workload.handlers.reading import REPLICAS
+from gitfleet.workload.handlers.reading import REPLICAS, kept_fields
 from gitfleet.workload.phases import LETTING_GO, phase_of
 
 
@@ -131,7 +131,7 @@ def _beside(
     for one in status.emptied:
         manifest, live = wanted.manifests.get(one.key.identity), observation.live.get(one.key)
         if manifest is not None and live is not None and manifest.digest == one.digest:
-            yield one.key.identity, HeldFields(rollout=record.key, fields=_as_live((REPLICAS,), live))
+            yield one.key.identity, HeldFields(rollout=record.key, fields=kept_fields(live.body, (REPLICAS,)))
 
 
 def _kept(
@@ -139,7 +139,7 @@ def _kept(
 ) -> HeldFields:
     """A source that is not moved now: it gets no pods back."""
     live = _live(seen, key)
-    fields = _as_live((REPLICAS,), live) if live is not None else {}
+    fields = kept_fields(live.body, (REPLICAS,)) if live is not None else {}
     return HeldFields(rollout=record.key, fields=fields, stays=_stays(record, status, needed, key))
 
 
@@ -179,7 +179,7 @@ def _held(
         if of_key is None:
             yield key.identity, _kept(record, status, needed, key, seen)
             continue
-        fields = _as_live(of_key, live) if live is not None and not enforced else of_key
+        fields = kept_fields(live.body, of_key) if live is not None and not enforced else of_key
         if key == status.target and _is_manifests(record, status, seen):
             fields = {}
         yield key.identity, HeldFields(rollout=record.key, fields=fields, stays=_stays(record, status, needed, key))
@@ -216,10 +216,6 @@ def _stays(record: RolloutRecord, status: ClusterRolloutStatus, needed: Needed, 
 def _live(seen: Workloads, key: ObjectKey) -> LiveObject | None:
     found = (one for one in (seen.target, *seen.sources) if one is not None)
     return next((one for one in found if one.key.identity == key.identity), None)
-
-
-def _as_live(pointers: Iterable[str], live: LiveObject) -> dict[str, FieldValue]:
-    return {pointer: value_at(live.body, pointer) for pointer in pointers}
 
 
 def _steps(

@@ -23,6 +23,7 @@ from gitfleet.workload.cases import Advanced, Case
 from gitfleet.workload.conditions import entered, waiting
 from gitfleet.workload.goals import batches_for, goal_of, left_to_change
 from gitfleet.workload.handlers import Counts
+from gitfleet.workload.handlers.replicas import size_after
 from gitfleet.workload.phases import LETTING_GO, MOVES, Phase, RolloutEvent, after, phase_of
 from gitfleet.workload.verifying import NotYet, adopted, verified
 from gitfleet.workload.webhooks import ask, without_batches
@@ -302,7 +303,7 @@ def _ready(work: _Pass, *, old: bool = True) -> bool:
         work.wait("its controller has not seen the newest change yet")
         return False
     scales = goal.mode is RolloutMode.SCALE
-    wanted = scaled_size(goal.original, goal.size, goal.upgraded) if scales else goal.upgraded
+    wanted = size_after(goal, goal.upgraded) if scales else goal.upgraded
     if counts.upgraded_ready < wanted - goal.unavailable:
         work.wait(f"{counts.upgraded_ready} of {wanted} pods are ready, {goal.unavailable} may be not")
         return False
@@ -312,11 +313,6 @@ def _ready(work: _Pass, *, old: bool = True) -> bool:
         work.wait(f"{counts.old} pods have the older content, {most} may have it")
         return False
     return True
-
-
-def scaled_size(original: int, size: int, changed: int) -> int:
-    """How many pods there are once so many were added, or taken away."""
-    return original + changed if size >= original else original - changed
 
 
 def _measured(work: _Pass) -> bool:

@@ -13,6 +13,7 @@ from gitfleet.api.conditions import Status
 from gitfleet.api.runs import RunConditionType, RunReason, RunRecord, StageStatus, TaskStatus
 from gitfleet.api.stage_tasks import AnalysisScope, StageTask
 from gitfleet.api.staged import Stage
+from gitfleet.api.workload_rollouts import WORKLOAD_KINDS
 from gitfleet.formats.sentences import and_more
 from gitfleet.formats.times import time_text
 from gitfleet.rollout.staged.pace import waiting_since
@@ -24,7 +25,6 @@ from gitfleet.rollout.staged.waits import analysis_wait
 _KEPT_PER_CLUSTER: Final = 3
 """Measurements of each metric that are kept where each cluster has its own."""
 _MOST_NAMED: Final = 3
-_WORKLOADS: Final = ("Deployment", "StatefulSet", "DaemonSet", "CloneSet")
 
 
 def analyse(work: Pass, spec: Stage, stage: StageStatus, task: StageTask, status: TaskStatus) -> TaskStatus:
@@ -98,7 +98,7 @@ def _variables(work: Pass, stage: StageStatus) -> dict[str, str]:
     }
     snapshot = snapshot_for(run, record) if record is not None else None
     manifests = (snapshot.manifests or ()) if snapshot is not None else ()
-    keys = [manifest.key for manifest in manifests if manifest.key.kind in _WORKLOADS]
+    keys = [manifest.key for manifest in manifests if manifest.key.group_kind in WORKLOAD_KINDS]
     if len(keys) != 1:
         return always
     return {**always, "namespace": keys[0].namespace, "name": keys[0].name, "kind": keys[0].kind}

@@ -109,7 +109,7 @@ def unstable(live: LiveObject) -> str:
     return f"{ready} of {wanted} pods of {live.key} are ready" if ready < wanted else ""
 
 
-def kept_fields(body: JsonObject, pointers: tuple[str, ...]) -> Fields:
+def kept_fields(body: JsonObject, pointers: Iterable[str]) -> Fields:
     """Fields at the values that they have."""
     return {pointer: value_at(body, pointer) for pointer in pointers}
 

@@ -52,12 +52,17 @@ def scaled_size(seen: Workloads, goal: Goal, step: Step) -> int:
         case Step.CLAIM | Step.REVERT:
             return goal.original
         case Step.FIRST | Step.SECOND:
-            if goal.size >= goal.original:
-                return min(goal.size, goal.original + goal.upgraded)
-            return max(goal.size, goal.original - goal.upgraded)
+            return size_after(goal, goal.upgraded)
         case Step.RELEASE:
             return goal.size
     assert_never(step)
+
+
+def size_after(goal: Goal, changed: int) -> int:
+    """How many pods a workload has that goes to another size, once so many were added, or taken away."""
+    if goal.size >= goal.original:
+        return min(goal.size, goal.original + changed)
+    return max(goal.size, goal.original - changed)
 
 
 def pair_counts(seen: Workloads, goal: Goal, updated: int) -> Counts:
