@@ -200,8 +200,8 @@ def _update(
         removes = removed_fields(manifest.body, there, body, is_taken_over=is_taken_over)
     written = ignored.written(manifest, live.body)
     # Of a field that the apply does not write, nobody would be left who says what it is.
-    before_this = ignored.compared(manifest.key, body, live.body)[0] if body is not None else None
-    removes = union(removes, taken_back(live.body, written.body, before_this))
+    given = (ignored.compared(manifest.key, one, live.body)[0] for one in (manifest.body, body) if one is not None)
+    removes = union(removes, taken_back(live.body, *given))
     return Update(
         cluster=work.cluster,
         placement=work.placement,

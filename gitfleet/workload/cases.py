@@ -91,7 +91,7 @@ def workloads_of(
     manifest = wanted.manifests.get(found.target.identity)
     target = live_of(observation, found.target)
     sources = tuple(live for key in found.sources if (live := live_of(observation, key)) is not None)
-    pods = observation.pods.get(found.target, ())
+    pods = pods_of(found.target, observation) or ()
     return Workloads(
         target=target,
         sources=sources,
@@ -110,7 +110,12 @@ def needs_pods(status: ClusterRolloutStatus, handler: WorkloadHandler | None) ->
 
 def lacks_pods(found: Found, status: ClusterRolloutStatus, observation: ClusterObservation) -> bool:
     """Whether the pods were not read that a rollout is judged by."""
-    return needs_pods(status, found.handler) and found.target not in observation.pods
+    return needs_pods(status, found.handler) and pods_of(found.target, observation) is None
+
+
+def pods_of(target: ObjectKey, observation: ClusterObservation) -> tuple[LiveObject, ...] | None:
+    """The pods of a workload, whatever version names it; None where they were not read."""
+    return next((pods for key, pods in observation.pods.items() if key.identity == target.identity), None)
 
 
 def originals_of(status: ClusterRolloutStatus, target: ObjectKey) -> Fields | None:
