@@ -101,14 +101,15 @@ def _on_cluster(
     except NotFoundHere as not_read:
         return _untouched(record, status, str(not_read))
     needed, beside = Needed.of(found, wanted, seen), dict(_beside(record, status, wanted, observation))
+    if lacks_pods(found, status, observation):  # what is judged by them would be moved wrongly
+        return _untouched(record, status, f"the pods of {target} were not read")
     wants = _wants(record, status, found, seen, now) if _holds(status) else None
     if wants is None:  # nothing is to be moved, as with a first deployment in place
         kept = {key.identity: _kept(record, status, needed, key, seen) for key in status.sources}
         return Movement(held={status.cluster: {**kept, **beside}})
     step, goal = wants
     scaling = found.handler.scale(seen, goal, step)
-    # What is judged by pods that were not read would be moved wrongly: it stays as it is until they are.
-    moves = _moves(status) and not lacks_pods(found, status, observation)
+    moves = _moves(status)
     # What is given back is given back by steps: an apply would write only a part of it.
     enforced = (moves and step is not Step.RELEASE) or step is Step.HOLD
     fields = dict(_held(record, status, scaling, (seen, needed), enforced=enforced))

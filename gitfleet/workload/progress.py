@@ -65,7 +65,8 @@ def advance_cluster(case: Case) -> Advanced:
         if event is None:
             break
         _move(work, event)
-    status = _counted(work)
+    # What was over before is as it was counted last: nobody reads its pods any more.
+    status = work.case.status if case.status.is_over and work.case.status.is_over else _counted(work)
     status = waiting(status, work.phase, work.reason, work.waits, case.now)
     idle = work.reason is WorkloadReason.NOTHING_TO_ROLL or (status.is_over and not work.waits)
     return Advanced(
@@ -377,7 +378,7 @@ def _next(work: _Pass) -> RolloutEvent | None:
 
 def _counted(work: _Pass) -> ClusterRolloutStatus:
     case = work.case
-    if case.status.mode is None or case.seen.target is None or case.status.is_over:
-        return case.status  # what is over is as it was counted last: nobody reads its pods any more
+    if case.status.mode is None or case.seen.target is None:
+        return case.status
     counts = _counts(work)
     return replace(case.status, upgraded_replicas=counts.upgraded, upgraded_ready_replicas=counts.upgraded_ready)
