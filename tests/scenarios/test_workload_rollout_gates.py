@@ -151,3 +151,29 @@ def test_an_app_rollout_takes_its_own_revert_on_delete(reverts: bool, expected: 
     world.commit(old, remove=[trait])
     world.settle()
     assert (replicas(world, "web-1"), replicas(world, "web-2")) == expected
+
+
+def test_a_cluster_that_is_deselected_half_way_goes_back_where_the_plan_says_so() -> None:
+    trait = rollout(OLD, numBatches=2, lastBatchToRollout=0, revertOnDelete=True)
+    trait["spec"]["clusters"] = {"matchLabels": {"env": "prod"}}
+    world = World()
+    world.commit(member_cluster("c1", labels={"env": "prod"}), namespace("web"), placement("web", "web"), OLD, trait)
+    world.settle()
+    world.commit(NEW)
+    world.settle()
+    assert images(world) == {"db:1": 2, "db:2": 2}
+    world.commit(member_cluster("c1", labels={"env": "dev"}))
+    world.settle()
+    assert images(world) == {"db:1": 4}
+
+
+def test_in_order_a_cluster_that_failed_lets_no_other_begin() -> None:
+    hook = {"type": "post-batch-rollout", "name": "gate", "url": URL, "onFailure": "fail"}
+    trait = rollout(OLD, numBatches=2, rolloutWebhooks=[hook])
+    trait["spec"]["order"] = "sequential"
+    world = World(webhooks=(WebhookRule(url="*", status=403),))
+    world.commit(member_cluster("c2"))
+    rolled(world, trait)
+    assert status(world, "c1").rolling_state is RollingState.FAILED
+    assert status(world, "c2").rolling_state is RollingState.VERIFYING_SPEC
+    assert (images(world, "c1"), images(world, "c2")) == ({"db:1": 2, "db:2": 2}, {"db:1": 4})

@@ -1,0 +1,64 @@
+"""The gates of a batch in the state machine, by what a handler counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.workload_records import BatchState, RolloutMode
+from gitfleet.workload.built_in import BUILT_IN
+from gitfleet.workload.cases import Advanced, Case
+from gitfleet.workload.finding import Found
+from gitfleet.workload.handlers import Counts, Goal, Step, Workloads
+from gitfleet.workload.progress import advance_cluster
+from tests.workload.handlers.models import StatefulSet
+from tests.workload.handlers.playing import Play
+from tests.workload.test_reverting import NOW, record_of, rolling
+
+
+class Counting:
+    """A handler that counts what it is told to."""
+
+    def __init__(self, key: ObjectKey, counts: Counts) -> None:
+        self._handler, self._counts = BUILT_IN[key.group_kind], counts
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._handler, name)
+
+    def counts(self, seen: Workloads, goal: Goal) -> Counts:
+        return self._counts
+
+
+def advanced(counts: Counts) -> Advanced:
+    """One pass over the second batch of three, of two pods each, that is being verified."""
+    model = StatefulSet.running("web", 6)
+    play = Play(BUILT_IN[model.live.key.group_kind], model)
+    status = replace(rolling(play, RolloutMode.IN_PLACE, size=6), batch_rolling_state=BatchState.VERIFYING)
+    goal = Goal(mode=RolloutMode.IN_PLACE, strategy=record_of(status).rollout_plan.rollout_strategy, original=6, size=6)
+    goal = replace(goal, before=2, upgraded=4)
+    model.give(play.handler.scale(play.seen, goal, Step.SECOND).fields[model.live.key])
+    found = Found(target=model.live.key, sources=(), handler=Counting(model.live.key, counts))  # type: ignore[arg-type]  # it has all of a handler
+    case = Case(
+        record=replace(record_of(status), removing=False), status=status, found=found, seen=play.seen, template="t",
+        wanted_digest="d", snapshot="", applied=True, now=NOW, answers={},
+    )  # fmt: skip
+    return advance_cluster(case)
+
+
+@pytest.mark.parametrize(
+    ("ready", "old", "observed", "says"),
+    [
+        (4, 2, True, ""),
+        (3, 2, True, "3 of 4 pods are ready, 0 may be not"),
+        (4, 3, True, "3 pods have the older content, 2 may have it"),
+        (4, 2, False, "its controller has not seen the newest change yet"),
+    ],
+)
+def test_a_batch_is_verified_once_its_pods_are_ready_and_the_older_ones_are_gone(
+    ready: int, old: int, observed: bool, says: str
+) -> None:
+    found = advanced(Counts(upgraded=4, upgraded_ready=ready, old=old, old_ready=old, observed=observed))
+    assert (found.status.batch_rolling_state is BatchState.VERIFYING) == bool(says)
+    assert not says or found.waits == says
