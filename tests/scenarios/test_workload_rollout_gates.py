@@ -172,8 +172,13 @@ def test_in_order_a_cluster_that_failed_lets_no_other_begin() -> None:
     trait = rollout(OLD, numBatches=2, rolloutWebhooks=[hook])
     trait["spec"]["order"] = "sequential"
     world = World(webhooks=(WebhookRule(url="*", status=403),))
-    world.commit(member_cluster("c2"))
-    rolled(world, trait)
+    at_once = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}}
+    brings = placement("web", "web")
+    brings["spec"]["strategy"] = at_once
+    world.commit(member_cluster("c1"), member_cluster("c2"), namespace("web"), brings, OLD, trait)
+    world.settle()
+    world.commit(NEW)
+    world.settle()
     assert status(world, "c1").rolling_state is RollingState.FAILED
     assert status(world, "c2").rolling_state is RollingState.VERIFYING_SPEC
     assert (images(world, "c1"), images(world, "c2")) == ({"db:1": 2, "db:2": 2}, {"db:1": 4})
