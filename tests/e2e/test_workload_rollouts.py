@@ -51,7 +51,15 @@ class Fleet:
 
     def until(self, **wanted: Any) -> None:
         """Wait until the rollout is so far on the cluster."""
-        eventually(lambda: wanted.items() <= self.status().items(), lambda: str(self.status()))
+        eventually(lambda: wanted.items() <= self.status().items(), self.why)
+
+    def why(self) -> str:
+        """How far it is, for a test that fails."""
+        target = self.status().get("target") or {}
+        kind = {"Deployment": "deployment", "StatefulSet": "stateful_set"}.get(target.get("kind", ""), "")
+        live = self.watch.scale(kind, target["name"]) if kind else {}
+        shown = {part: {k: v for k, v in live.get(part, {}).items() if k != "template"} for part in ("spec", "status")}
+        return f"{self.status()}\n{shown}"
 
     def until_there(self, kind: str, name: str) -> None:
         """Wait until a workload has all its pods, before anything is rolled out."""
