@@ -63,8 +63,7 @@ class Driver:
     `listen` gets every event as it becomes true, `configure` the configuration that holds for the next observation;
     `requests` keeps the branches by which people approve, `rendered` that with what clusters get, None where none are
     pushed; `approvals` looks who gave an approval; `forge` is told what a forge is to show, and returns at once;
-    `watching` vouches that clusters have not changed, None where each pass reads all of them; `pull` are those reached
-    by agents; `workloads` is the loop's part of workload rollouts."""
+    `watching` vouches that clusters have not changed, None where each pass reads all; `pull` those with agents."""
 
     reader: RepoReader
     states: StateBranch
@@ -283,7 +282,8 @@ class Driver:
                 return inputs, decided, planned
             clusters = {**inputs.before.clusters, **inputs.desired.clusters}
             keys = self.workloads.keys(inputs.before, inputs.desired, {name: clusters[name] for name in again})
-            seen = self._kept.read_again(self.fanout, clusters, keys)
+            fresh = self._kept.read_again(self.fanout, clusters, keys)
+            seen = self.workloads.with_pods(self.fanout, inputs.before, clusters, fresh)
             inputs = replace(inputs, observations=self.asked_clusters.known(seen, inputs.now))
 
     def observe_unseen(self, decision: Decision) -> tuple[Decision, tuple[Operation, ...]]:
