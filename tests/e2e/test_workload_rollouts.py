@@ -174,6 +174,28 @@ def test_another_content_amid_a_batch(fleet: Fleet, strategy: str, most: int, be
     assert max(sample.pods for sample in fleet.watch.samples) <= most
 
 
+@pytest.mark.parametrize(("strategy", "most"), [("IncreaseFirst", 7), ("DecreaseFirst", 5)])
+def test_a_deployment_is_taken_back_half_way(fleet: Fleet, strategy: str, most: int) -> None:
+    old, newer = fleet.deployment("web", "web:1"), fleet.deployment("web", "web:2")
+    batches = [{"replicas": 2, "maxUnavailable": 1}, {"replicas": 2, "maxUnavailable": 1}, {"replicas": 1}]
+    plan: dict[str, Any] = {"rolloutStrategy": strategy, "rolloutBatches": batches, "lastBatchToRollout": 0}
+    fleet.commit(old, fleet.rollout(old, **plan))
+    fleet.until_there("deployment", "web")
+    fleet.until(rollingState="verifyingSpec")
+    fleet.watch.samples.clear()
+    fleet.commit(newer)
+    fleet.until(batchRollingState="batchReady", upgradedReadyReplicas=2)
+    fleet.commit(old)
+    fleet.until(batchRollingState="batchReady", upgradedReadyReplicas=3)
+    fleet.commit(newer)
+    fleet.until(batchRollingState="batchReady", upgradedReadyReplicas=2)
+    fleet.commit(old, fleet.rollout(old, **{**plan, "lastBatchToRollout": 2}))
+    fleet.until(rollingState="rolloutSucceed")
+    eventually(lambda: [pod.spec.containers[0].image for pod in fleet.watch.pods()] == ["web:1"] * 5)
+    assert min(sample.ready for sample in fleet.watch.samples) >= 4
+    assert max(sample.pods for sample in fleet.watch.samples) <= most
+
+
 @pytest.mark.parametrize("corrected", ["db:1", "db:2"])
 def test_a_bad_image_of_a_stateful_set_is_corrected(fleet: Fleet, corrected: str) -> None:
     """Its controller replaces no pod while another one is not ready: the one that never will be is deleted for it."""
