@@ -26,7 +26,10 @@ STAGED: Final = ("placements/staged.yaml", "placements/parts-part.yaml")
 _TOGETHER: Final = 8
 _MOST_OF_FOLDER: Final = 4
 """One that holds a whole placement hides what the others of it would do."""
-_NUMBERED: Final = ("generation", "observedGeneration", "observedGenerations", "revision")
+_NUMBERED: Final = (
+    *("generation", "observedGeneration", "observedGenerations", "revision"),
+    "deployment.kubernetes.io/revision",
+)
 
 
 class Damage(AssertionError):

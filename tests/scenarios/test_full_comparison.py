@@ -116,6 +116,7 @@ def test_a_refused_dry_run_is_said_counts_nothing_as_a_default_and_is_tried_agai
     world = rolled_out()
     by_hand(world, 5)
     by_hand(world, 30)
+    world.advance(seconds=5)  # The Deployment's controller notes a revision of it, which is another content.
     cluster = world.fleet.cluster("c1")
     cluster.memory.rules = (ClusterRule(object=ObjectPattern(kind="Deployment"), apply="fail"),)
     world.settle()

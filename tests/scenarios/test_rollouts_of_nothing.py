@@ -12,7 +12,6 @@ from tests.scenarios.world import World
 
 WEB, OLD = (deployment("web", name, "web:1", replicas=2) for name in ("web", "old"))
 ELSEWHERE = deployment("web", "wbe", "web:1")
-OF_NO_KIND = an_object("apps/v1", "ReplicaSet", "web", namespace="web")
 NOBODY = "no cluster has {}, and no placement brings it; correct targetRef, or place it{}".format
 OR_SAY = " (where it lives on clusters without a placement, name these in `clusters`)"
 
@@ -54,7 +53,6 @@ def a_world(*bodies: dict[str, Any]) -> World:
         (trait(stateful_set("web", "web", "web:1")), NOBODY("StatefulSet/web/web", OR_SAY)),
         (trait(ELSEWHERE, OLD), NOBODY("Deployment/web/wbe", OR_SAY)),
         (trait(ELSEWHERE, clusters=labelled("prod")), NOBODY("Deployment/web/wbe", "")),
-        (trait(OF_NO_KIND), "ReplicaSet/web/web is of a kind that no workload handler knows; known are CloneSet"),
         (trait(WEB, clusters=labelled("prd")), "no cluster has the labels that `clusters` asks for; correct it"),
         (app("wbe"), "placement wbe is on no cluster; correct placementRef, or place it"),
         (app("web", clusters=labelled("prd")), "no cluster has the labels that `clusters` asks for; correct it"),

@@ -53,14 +53,19 @@ def fleet(*records: RolloutRecord) -> FleetState:
     return FleetState(rollouts={record.key: record for record in records})
 
 
-def test_the_document_of_a_rollout_on_a_cluster() -> None:
+def whole_documents() -> list[dict[str, Any]]:
+    """One of a rollout under way, with steps, measurements and what applying leaves."""
     held: dict[Identity, HeldFields] = {
         WEB.identity: HeldFields(rollout=KEY, fields={"/spec/replicas": 5, "/spec/paused": True}),
         POD.identity: HeldFields(rollout=NamespacedName("shop", "other"), stays=True),
     }
     state = fleet(rollout_record(ROLLING))
     elsewhere = replace(PATCH, cluster="eu-2")
-    [document] = rollout_documents(decided(state, state, steps=(elsewhere, PATCH), held={"eu-1": held}))
+    return rollout_documents(decided(state, state, steps=(elsewhere, PATCH), held={"eu-1": held}))
+
+
+def test_the_document_of_a_rollout_on_a_cluster() -> None:
+    [document] = whole_documents()
 
     web = {"group": "apps", "version": "v1", "kind": "Deployment", "namespace": "shop", "name": "web"}
     measurements = document.pop("measurements")
