@@ -17,7 +17,7 @@ from gitfleet.formats.durations import read_seconds, seconds_text
 from gitfleet.formats.git_names import BRANCH, is_branch
 from gitfleet.formats.int_or_percent import ABOVE_ZERO_SCHEMA, is_zero, read_int_or_percent
 from gitfleet.formats.int_or_percent import SCHEMA as INT_OR_PERCENT_SCHEMA
-from gitfleet.formats.managed_fields import FIELD_MANAGER
+from gitfleet.formats.managed_fields import FIELD_MANAGER, ROLLOUT_MANAGER
 from gitfleet.formats.times import SCHEMA as TIME_SCHEMA
 from gitfleet.formats.times import read_time, time_text
 
@@ -153,9 +153,9 @@ FieldPointer = Annotated[
 OtherManager = Annotated[
     str,
     _unless(
-        lambda text: text not in ("", FIELD_MANAGER),
-        "must be the name of another field manager than gitfleet, whose fields are what it applies",
-        rf"(?!{FIELD_MANAGER}$)[\s\S]+",
+        lambda text: text not in ("", FIELD_MANAGER, ROLLOUT_MANAGER),
+        f"must be the name of another field manager than {FIELD_MANAGER} and {ROLLOUT_MANAGER}, which are its own",
+        rf"(?!(?:{FIELD_MANAGER}|{ROLLOUT_MANAGER})$)[\s\S]+",
     ),
 ]
 LabelKey = Annotated[str, _unless(is_qualified_name, _LABEL_KEY, QUALIFIED_NAME)]

@@ -174,7 +174,7 @@ def test_wrong_rules_are_errors_with_their_line() -> None:
     world = World(rules=(QUICK,))
     rules = [
         {"kind": "Deployment"},
-        {"jsonPointers": ["spec/replicas", "/metadata/name"], "managers": ["gitfleet"]},
+        {"jsonPointers": ["spec/replicas", "/metadata/name"], "managers": ["gitfleet", "gitfleet-rollout"]},
         {"jsonPointer": ["/spec/replicas"]},
     ]
     world.commit(builders.fleet_config(ignoreDifferences=rules))
@@ -182,14 +182,15 @@ def test_wrong_rules_are_errors_with_their_line() -> None:
     rule, spec = "spec.ignoreDifferences", "must be a JSON Pointer such as /spec/replicas, a / in a name as ~1"
     needs = "needs `jsonPointers` or `managers`; add the fields that are to be left alone"
     pointer = f"{spec}, to a field that does not say what the object is"
-    manager = "must be the name of another field manager than gitfleet, whose fields are what it applies"
+    manager = "must be the name of another field manager than gitfleet and gitfleet-rollout, which are its own"
     assert [(fault.line, fault.field, fault.message) for fault in world.state().faults] == [
         (7, f"{rule}[0].jsonPointers", needs),
         (9, f"{rule}[1].jsonPointers[0]", pointer),
         (10, f"{rule}[1].jsonPointers[1]", pointer),
         (12, f"{rule}[1].managers[0]", manager),
-        (13, f"{rule}[2].jsonPointer", "is not a known field; did you mean jsonPointers?"),
-        (13, f"{rule}[2].jsonPointers", needs),
+        (13, f"{rule}[1].managers[1]", manager),
+        (14, f"{rule}[2].jsonPointer", "is not a known field; did you mean jsonPointers?"),
+        (14, f"{rule}[2].jsonPointers", needs),
     ]
 
 
