@@ -38,9 +38,7 @@ def pair_sizes(seen: Workloads, goal: Goal, step: Step) -> tuple[int, tuple[int,
         case Step.RELEASE:
             return goal.size, (0,) * len(seen.sources)
         case Step.REVERT:
-            needed = goal.original - goal.unavailable - sum(map(ready_there, seen.sources))
-            least = max(_before_all(goal), needed)
-            return min(asked(seen.target), least), _source_sizes(seen, goal)
+            return _reverted(seen, goal)
     assert_never(step)
 
 
@@ -119,6 +117,31 @@ def _decreased_first(seen: Workloads, goal: Goal) -> tuple[int, tuple[int, ...]]
     there = sum(max(size, pods_there(one)) for size, one in zip(sources, seen.sources, strict=True))
     room = max(asked(seen.target), goal.size - there)
     return min(goal.size, max(goal.upgraded, _before_all(goal)), room), sources
+
+
+def _reverted(seen: Workloads, goal: Goal) -> tuple[int, tuple[int, ...]]:
+    """Back, within the same bounds as on the way: as many more pods than there were as the batch has, or none where
+    pods go first. The sides follow each other."""
+    decreases = goal.strategy is RolloutStrategy.DECREASE_FIRST
+    missing = max(1, goal.unavailable) if decreases else goal.unavailable
+    more = 0 if decreases else max(1, goal.upgraded - goal.before)
+    wanted = _source_sizes(seen, goal)
+    kept = sum(min(ready_there(one), size) for one, size in zip(seen.sources, wanted, strict=True))
+    target = min(asked(seen.target), max(_before_all(goal), goal.original - missing - kept))
+    there = max(target, pods_there(seen.target))
+    return target, _grown(seen.sources, wanted, goal.original + more - there)
+
+
+def _grown(sources: Sequence[LiveObject], wanted: Sequence[int], total: int) -> tuple[int, ...]:
+    """Sizes of sources on their way to others, that have so many pods in all at most unless they have more already; the
+    last that went comes back first."""
+    sizes = [min(max(asked(one), pods_there(one)), size) for one, size in zip(sources, wanted, strict=True)]
+    room = max(0, total - sum(max(size, pods_there(one)) for size, one in zip(sizes, sources, strict=True)))
+    for index in reversed(range(len(sizes))):
+        coming = min(room, wanted[index] - sizes[index])
+        sizes[index] += coming
+        room -= coming
+    return tuple(sizes)
 
 
 def _before_all(goal: Goal) -> int:
