@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -35,6 +36,9 @@ from tests.loop.test_pulse import Counted
 SOON = 10.0
 """Seconds in which what is to happen has happened on the slowest machine."""
 AT = datetime(2026, 1, 1, tzinfo=UTC)
+ONE_AS_TEXT: Any = ("1",)
+NO_OUTCOME: Any = "Measured"
+"""What anybody's code may give."""
 
 
 def until(holds: Callable[[], bool]) -> None:
@@ -87,7 +91,7 @@ class Jobs(MetricProvider):
     def __init__(self) -> None:
         self.starts = threading.Event()
         self.starts.set()
-        self.found: object = MeasurementState(outcome=MetricOutcome.MEASURED, values=(0.5,))
+        self.found: Any = MeasurementState(outcome=MetricOutcome.MEASURED, values=(0.5,))
         self.said: list[str] = []
 
     def start(self, query: MetricQuery) -> MeasurementState:
@@ -97,7 +101,8 @@ class Jobs(MetricProvider):
 
     def resume(self, query: MetricQuery, state: MeasurementState) -> MeasurementState:
         self.said.append(f"resume {state.progress['job']}")
-        return self.found  # type: ignore[return-value]  # anybody's code
+        found: MeasurementState = self.found
+        return found
 
     def stop(self, query: MetricQuery, state: MeasurementState) -> None:
         self.said.append(f"stop {state.progress['job']}")
@@ -248,12 +253,12 @@ def test_a_measurement_that_takes_more_than_one_look(world: World) -> None:
             "metric provider jobs gave a value that is no number",
         ),
         (
-            MeasurementState(outcome=MetricOutcome.MEASURED, values=("1",)),  # type: ignore[arg-type]  # anybody's code
-            MetricOutcome.FAILED, "metric provider jobs gave a value that is no number",
+            MeasurementState(outcome=MetricOutcome.MEASURED, values=ONE_AS_TEXT), MetricOutcome.FAILED,
+            "metric provider jobs gave a value that is no number",
         ),
         (
-            MeasurementState(outcome="Measured"),  # type: ignore[arg-type]  # anybody's code
-            MetricOutcome.FAILED, "metric provider jobs gave an outcome or a message that is none",
+            MeasurementState(outcome=NO_OUTCOME), MetricOutcome.FAILED,
+            "metric provider jobs gave an outcome or a message that is none",
         ),
         (MeasurementState(after=float("nan")), MetricOutcome.FAILED, "metric provider jobs gave no time to look again"),
     ],

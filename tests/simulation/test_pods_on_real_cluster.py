@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from kubernetes.client import CoreV1Api, V1Node, V1ObjectMeta
@@ -31,16 +32,23 @@ def cluster(control_planes: ControlPlanes) -> Iterator[ApiServer]:
     server.stop()
 
 
+@contextmanager
+def real_side(cluster: ApiServer) -> Iterator[Side]:
+    """A namespace of its own on the cluster, deleted at the end."""
+    login = FixedLogin(Login(headers={"Authorization": f"Bearer {cluster.token}"}))
+    transport = HttpTransport(Endpoint(server=cluster.url, authority=cluster.ca_pem), login)
+    namespace = cluster.make_namespace("pods")
+    yield Side(transport, namespace, wait=lambda: time.sleep(0.2), nodes=NODES, quiet=10)
+    with cluster.client() as api:
+        CoreV1Api(api).delete_namespace(namespace)
+    transport.close()
+
+
 @pytest.mark.real
 class TestPodsOnRealCluster(PodsContract):
     """The same tests as for the simulated cluster."""
 
     @pytest.fixture
     def side(self, cluster: ApiServer) -> Iterator[Side]:
-        login = FixedLogin(Login(headers={"Authorization": f"Bearer {cluster.token}"}))
-        transport = HttpTransport(Endpoint(server=cluster.url, authority=cluster.ca_pem), login)
-        namespace = cluster.make_namespace("pods")
-        yield Side(transport, namespace, wait=lambda: time.sleep(0.2), nodes=NODES, quiet=10)
-        with cluster.client() as api:
-            CoreV1Api(api).delete_namespace(namespace)
-        transport.close()
+        with real_side(cluster) as side:
+            yield side

@@ -6,26 +6,23 @@ from dataclasses import replace
 
 import pytest
 
-from gitfleet.api.objects import ObjectKey
 from gitfleet.api.workload_records import BatchState, RolloutMode
 from gitfleet.workload.built_in import BUILT_IN
 from gitfleet.workload.cases import Advanced, Case
 from gitfleet.workload.finding import Found
 from gitfleet.workload.handlers import Counts, Goal, Step, Workloads
+from gitfleet.workload.handlers.stateful_sets import StatefulSetHandler
 from gitfleet.workload.progress import advance_cluster
 from tests.workload.handlers.models import StatefulSet
 from tests.workload.handlers.playing import Play
 from tests.workload.test_reverting import NOW, record_of, rolling
 
 
-class Counting:
-    """A handler that counts what it is told to."""
+class Counting(StatefulSetHandler):
+    """One that counts what it is told to."""
 
-    def __init__(self, key: ObjectKey, counts: Counts) -> None:
-        self._handler, self._counts = BUILT_IN[key.group_kind], counts
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._handler, name)
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
 
     def counts(self, seen: Workloads, goal: Goal) -> Counts:
         return self._counts
@@ -39,7 +36,7 @@ def advanced(counts: Counts) -> Advanced:
     goal = Goal(mode=RolloutMode.IN_PLACE, strategy=record_of(status).rollout_plan.rollout_strategy, original=6, size=6)
     goal = replace(goal, before=2, upgraded=4)
     model.give(play.handler.scale(play.seen, goal, Step.SECOND).fields[model.live.key])
-    found = Found(target=model.live.key, sources=(), handler=Counting(model.live.key, counts))  # type: ignore[arg-type]  # it has all of a handler
+    found = Found(target=model.live.key, sources=(), handler=Counting(counts))
     case = Case(
         record=replace(record_of(status), removing=False), status=status, found=found, seen=play.seen, template="t",
         wanted_digest="d", snapshot="", applied=True, now=NOW, answers={},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from urllib.parse import urlsplit
 
 import pytest
@@ -31,7 +32,7 @@ def http(*allowed: str, tokens: tuple[tuple[str, str], ...] = ()) -> AllowedHttp
     return AllowedHttp(
         allowed=tuple(HostPattern.parse(one) for one in allowed),
         context=trusting,
-        tokens=tuple((Origin.parse(origin), lambda token=token: token) for origin, token in tokens),  # type: ignore[misc]  # mypy cannot type a default
+        tokens=tuple((Origin.parse(origin), partial(str, token)) for origin, token in tokens),
     )
 
 

@@ -39,8 +39,11 @@ def sender(
     context: Callable[[], ssl.SSLContext] = trusting,
 ) -> HttpWebhooks:
     patterns = tuple(HostPattern.parse(one) for one in allowed)
-    shown = lambda: tuple(secret.decode() for secret in secrets())  # noqa: E731 - as wiring_outbound has it
-    return HttpWebhooks(AllowedHttp(allowed=patterns, context=context, secrets=shown), secrets)
+
+    def not_shown() -> tuple[str, ...]:
+        return tuple(secret.decode() for secret in secrets())
+
+    return HttpWebhooks(AllowedHttp(allowed=patterns, context=context, secrets=not_shown), secrets)
 
 
 def call(hooks: HookServer, seconds: float = 30.0, **more: str) -> WebhookCall:
