@@ -193,7 +193,7 @@ class Agent:
         found: dict[str, _Came] = {}
         steps: dict[str, RolloutWrite] = {}
         for order in todo:
-            step = performable_step(self.cluster.name, order, seen.live)
+            step = performable_step(self.cluster.name, order, seen.live_and_pods)
             if isinstance(step, str):
                 found[order.id] = step
             else:

@@ -243,7 +243,7 @@ class PullClusters:
                 pods.setdefault(status.cluster, set()).add(status.target)
         found = {}
         for name in self._clusters.keys() & {*named, *pods, *steps}:
-            live = observations[name].live if name in observations else {}
+            live = observations[name].live_and_pods if name in observations else {}
             orders = tuple(delivered_step(step, live) for step in steps.get(name, ()))
             found[name] = _Rolling(orders, frozenset(named.get(name, ())), tuple(sorted(pods.get(name, ()))))
         return found

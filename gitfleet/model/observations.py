@@ -103,6 +103,12 @@ class ClusterObservation:
     """What the property providers say of themselves: ClusterPropertyProviderStarted,
     ClusterPropertyCollectionSucceeded, and conditions of their own."""
 
+    @property
+    def live_and_pods(self) -> LiveObjects:
+        """The live objects, and the pods of workloads beside them."""
+        pods = {pod.key: pod for found in self.pods.values() for pod in found}
+        return {**self.live, **pods} if pods else self.live
+
 
 class Availability(StrEnum):
     """The one verdict vocabulary (kubefleet.md §6, decisions D2, D3)."""

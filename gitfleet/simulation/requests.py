@@ -23,7 +23,7 @@ from gitfleet.simulation.label_selectors import is_labelled
 from gitfleet.simulation.merge_patches import patch_object
 from gitfleet.simulation.refusals import Refused, bad_request, no_such_kind, not_found
 from gitfleet.simulation.server import MemoryServer
-from gitfleet.simulation.virtual_pods import POD, delete_pod, virtual_at, virtual_in
+from gitfleet.simulation.virtual_pods import POD, REPLICA_SET, delete_pod, patch_replica_set, virtual_at, virtual_in
 
 APPLY: Final = "application/apply-patch+yaml"
 MERGE: Final = "application/merge-patch+json"
@@ -217,6 +217,9 @@ def _apply(server: MemoryServer, target: Target, request: Request, now: datetime
     if request.headers.get("Content-Type") == MERGE and body.keys() == {"metadata"} and metadata.keys() == _OWNERS:
         live = server.set_owners(key, metadata["managedFields"], version=metadata["resourceVersion"])
         return Response(200, live.body)
+    is_virtual = key.group_kind == REPLICA_SET and key.identity not in server.objects
+    if request.headers.get("Content-Type") == MERGE and is_virtual:
+        return Response(200, patch_replica_set(server, key, body, now=now))
     if request.headers.get("Content-Type") == MERGE:
         live = patch_object(server, key, target.kind.plural, body, now=now, manager=manager or "unknown")
         return Response(200, live.body)

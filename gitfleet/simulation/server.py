@@ -149,7 +149,8 @@ class MemoryServer:
         key = key_of(body)
         kind = self._admit(key)
         stored = self.objects.get(key.identity)
-        check_preconditions(key, kind, stored, body["metadata"])
+        there = None if stored is None else stored.live.body["metadata"]
+        check_preconditions(key, kind.plural, there, body["metadata"])
         rule = rule_for(self.rules, key, body)
         if rule is not None and rule.apply == "fail":
             raise Refused(422, "Invalid", f"the API server of {self.cluster} refuses it, as the scenario says")
@@ -166,7 +167,7 @@ class MemoryServer:
         kind, stored = self._admit(key), self.objects.get(key.identity)
         if stored is None:
             raise not_found(*self._place_of(key))
-        check_preconditions(key, kind, stored, {"resourceVersion": version})
+        check_preconditions(key, kind.plural, stored.live.body["metadata"], {"resourceVersion": version})
         body = self._next(stored.live.body, managedFields=list(owners))
         self._show(stored, LiveObject(key, body))
         return stored.live
@@ -188,7 +189,7 @@ class MemoryServer:
         kind, stored = self._admit(key), self.objects.get(key.identity)
         if stored is None:
             raise not_found(*self._place_of(key))
-        check_preconditions(key, kind, stored, new["metadata"])
+        check_preconditions(key, kind.plural, stored.live.body["metadata"], new["metadata"])
         author = Author(manager=manager, operation=UPDATE, api_version=key.api_version, now=now)
         content = stored_form(key, content_of(new), granular=not kind.custom)
         owners = edited(owned_content(stored), content, owners_of(stored.live.body), author, granular=not kind.custom)

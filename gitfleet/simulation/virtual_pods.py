@@ -1,7 +1,8 @@
 """The pods of workloads among the objects of a simulated API server: they can be read, listed and deleted; and the
 ReplicaSets of Deployments that have pods: they can be read and listed.
 
-They are no stored objects. Deleting a workload deletes them; nothing can write them.
+They are no stored objects. Deleting a workload deletes them; nothing can write them but `minReadySeconds` of a
+ReplicaSet.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from typing import Final
 
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
 from gitfleet.simulation.bodies import Stored
-from gitfleet.simulation.pods.model import DEPLOYMENT, KINDS, Pod, Revision, Workload
+from gitfleet.simulation.pods.model import DEPLOYMENT, KINDS, Pod, Revision, Workload, number
 from gitfleet.simulation.pods.views import pod_name, pod_view, replica_set_view
-from gitfleet.simulation.refusals import conflict, not_found
+from gitfleet.simulation.preconditions import check_preconditions
+from gitfleet.simulation.refusals import bad_request, conflict, not_found
 from gitfleet.simulation.server import MemoryServer
 
 POD: Final = GroupKind("", "Pod")
@@ -70,6 +72,25 @@ def delete_pod(server: MemoryServer, key: ObjectKey, *, now: datetime, uid: str 
         kept = (left if one is revision else one for one in stored.workload.revisions)
         stored.workload = stored.workload._replace(revisions=tuple(kept))
     server.restart(stored, now)
+
+
+def patch_replica_set(server: MemoryServer, key: ObjectKey, patch: JsonObject, *, now: datetime) -> JsonObject:
+    """A ReplicaSet with another `minReadySeconds`, and its Deployment's controller goes on. Nothing else of it can be
+    patched here. Refused as a server refuses."""
+    for stored, workload in _workloads(server, key.namespace, {DEPLOYMENT}):
+        for revision in workload.revisions:
+            body = replica_set_view(stored.live.body, revision, now)
+            if body["metadata"]["name"] != key.name:
+                continue
+            check_preconditions(key, "replicasets", body["metadata"], patch.get("metadata") or {})
+            if {*patch} - {"metadata", "spec"} or {*(patch.get("spec") or {})} != {"minReadySeconds"}:
+                raise bad_request("of a simulated ReplicaSet nothing but spec.minReadySeconds can be patched")
+            changed = revision._replace(min_ready=number(patch["spec"]["minReadySeconds"], 0))
+            revisions = tuple(changed if one is revision else one for one in workload.revisions)
+            stored.workload = workload._replace(revisions=revisions)
+            server.restart(stored, now)
+            return replica_set_view(stored.live.body, changed, now)
+    raise not_found("apps", "replicasets", key.name)
 
 
 def _workloads(

@@ -39,8 +39,8 @@ def merge_patch(fields: Mapping[str, FieldValue]) -> JsonObject:
 
 
 def pending(scaling: Scaling, seen: Workloads) -> Iterator[tuple[LiveObject, dict[str, FieldValue]]]:
-    """The live workloads with the fields that they are still to get."""
-    for live in (seen.target, *seen.sources):
+    """The live workloads, and what is read with them, with the fields that they are still to get."""
+    for live in (seen.target, *seen.sources, *seen.pods):
         if live is None:
             continue
         fields = next((f for key, f in scaling.fields.items() if key.identity == live.key.identity), {})

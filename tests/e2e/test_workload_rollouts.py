@@ -49,6 +49,13 @@ class Fleet:
         files: dict[str, str | None] = dict(builders.repo_files_for(*bodies))
         self.config.commit(files | {builders.path_of(one): None for one in remove})
 
+    def start(self, workload: dict[str, Any], **plan: Any) -> None:
+        """A workload with all its pods and a rollout that waits for other content; from now on the pods are sampled."""
+        self.commit(workload, self.rollout(workload, **plan))
+        self.until_there("deployment" if workload["kind"] == "Deployment" else "stateful_set", _name(workload))
+        self.until(rollingState="verifyingSpec")
+        self.watch.samples.clear()
+
     def until(self, **wanted: Any) -> None:
         """Wait until the rollout is so far on the cluster."""
         eventually(lambda: wanted.items() <= self.status().items(), self.why)
@@ -97,7 +104,17 @@ class Fleet:
 
 
 def _reference(body: dict[str, Any]) -> dict[str, Any]:
-    return {"apiVersion": body["apiVersion"], "kind": body["kind"], "name": body["metadata"]["name"]}
+    return {"apiVersion": body["apiVersion"], "kind": body["kind"], "name": _name(body)}
+
+
+def _name(body: dict[str, Any]) -> str:
+    return str(body["metadata"]["name"])
+
+
+def by_hand(strategy: str) -> dict[str, Any]:
+    """A plan for five pods in three batches, of which the first goes out."""
+    batches = [{"replicas": 2, "maxUnavailable": 1}, {"replicas": 2, "maxUnavailable": 1}, {"replicas": 1}]
+    return {"rolloutStrategy": strategy, "rolloutBatches": batches, "lastBatchToRollout": 0}
 
 
 @pytest.fixture
@@ -132,12 +149,8 @@ def test_from_source_to_target(fleet: Fleet, strategy: str, most: int) -> None:
 @pytest.mark.parametrize(("strategy", "most"), [("IncreaseFirst", 7), ("DecreaseFirst", 5)])
 def test_a_deployment_in_place_by_hand_and_then_to_the_end(fleet: Fleet, strategy: str, most: int) -> None:
     old = fleet.deployment("web", "web:1")
-    batches = [{"replicas": 2, "maxUnavailable": 1}, {"replicas": 2, "maxUnavailable": 1}, {"replicas": 1}]
-    plan: dict[str, Any] = {"rolloutStrategy": strategy, "rolloutBatches": batches, "lastBatchToRollout": 0}
-    fleet.commit(old, fleet.rollout(old, **plan))
-    fleet.until_there("deployment", "web")
-    fleet.until(rollingState="verifyingSpec")
-    fleet.watch.samples.clear()
+    plan = by_hand(strategy)
+    fleet.start(old, **plan)
     fleet.commit(fleet.deployment("web", "web:2"))
     fleet.until(batchRollingState="batchReady", upgradedReadyReplicas=2)
     assert sorted(pod.spec.containers[0].image for pod in fleet.watch.pods()) == ["web:1"] * 3 + ["web:2"] * 2
@@ -151,22 +164,19 @@ def test_a_deployment_in_place_by_hand_and_then_to_the_end(fleet: Fleet, strateg
     assert max(sample.pods for sample in fleet.watch.samples) <= most
 
 
-@pytest.mark.parametrize("between", ["web:bad", "web:2"])
+@pytest.mark.parametrize("between", [("web:bad",), ("web:2",), ("web:2", "web:bad")])
 @pytest.mark.parametrize(("strategy", "most"), [("IncreaseFirst", 7), ("DecreaseFirst", 5)])
-def test_another_content_amid_a_batch(fleet: Fleet, strategy: str, most: int, between: str) -> None:
-    """Pods of three revisions are told apart, and those of a bad one hold nothing up."""
+def test_another_content_amid_a_batch(fleet: Fleet, strategy: str, most: int, between: tuple[str, ...]) -> None:
+    """Pods of three and four revisions are told apart, and those of a bad one hold nothing up and go first."""
     old = fleet.deployment("web", "web:1")
-    batches = [{"replicas": 2, "maxUnavailable": 1}, {"replicas": 2, "maxUnavailable": 1}, {"replicas": 1}]
-    plan: dict[str, Any] = {"rolloutStrategy": strategy, "rolloutBatches": batches, "lastBatchToRollout": 0}
-    fleet.commit(old, fleet.rollout(old, **plan))
-    fleet.until_there("deployment", "web")
-    fleet.until(rollingState="verifyingSpec")
-    fleet.watch.samples.clear()
-    fleet.commit(fleet.deployment("web", between))
-    if between == "web:bad":
-        eventually(lambda: any(pod.spec.containers[0].image == between for pod in fleet.watch.pods()))
-    else:
-        fleet.until(batchRollingState="batchReady", upgradedReadyReplicas=2)
+    plan = by_hand(strategy)
+    fleet.start(old, **plan)
+    for image in between:
+        fleet.commit(fleet.deployment("web", image))
+        if image == "web:bad":
+            eventually(lambda: any(pod.spec.containers[0].image == "web:bad" for pod in fleet.watch.pods()))
+        else:
+            fleet.until(batchRollingState="batchReady", upgradedReadyReplicas=2)
     fleet.commit(fleet.deployment("web", "web:3"), fleet.rollout(old, **{**plan, "lastBatchToRollout": 2}))
     fleet.until(rollingState="rolloutSucceed")
     eventually(lambda: {pod.spec.containers[0].image for pod in fleet.watch.pods()} == {"web:3"})
@@ -177,12 +187,8 @@ def test_another_content_amid_a_batch(fleet: Fleet, strategy: str, most: int, be
 @pytest.mark.parametrize(("strategy", "most"), [("IncreaseFirst", 7), ("DecreaseFirst", 5)])
 def test_a_deployment_is_taken_back_half_way(fleet: Fleet, strategy: str, most: int) -> None:
     old, newer = fleet.deployment("web", "web:1"), fleet.deployment("web", "web:2")
-    batches = [{"replicas": 2, "maxUnavailable": 1}, {"replicas": 2, "maxUnavailable": 1}, {"replicas": 1}]
-    plan: dict[str, Any] = {"rolloutStrategy": strategy, "rolloutBatches": batches, "lastBatchToRollout": 0}
-    fleet.commit(old, fleet.rollout(old, **plan))
-    fleet.until_there("deployment", "web")
-    fleet.until(rollingState="verifyingSpec")
-    fleet.watch.samples.clear()
+    plan = by_hand(strategy)
+    fleet.start(old, **plan)
     fleet.commit(newer)
     fleet.until(batchRollingState="batchReady", upgradedReadyReplicas=2)
     fleet.commit(old)
@@ -200,10 +206,7 @@ def test_a_deployment_is_taken_back_half_way(fleet: Fleet, strategy: str, most: 
 def test_a_bad_image_of_a_stateful_set_is_corrected(fleet: Fleet, corrected: str) -> None:
     """Its controller replaces no pod while another one is not ready: the one that never will be is deleted for it."""
     old = fleet.stateful_set("db:1")
-    fleet.commit(old, fleet.rollout(old, numBatches=2))
-    fleet.until_there("stateful_set", "db")
-    fleet.until(rollingState="verifyingSpec")
-    fleet.watch.samples.clear()
+    fleet.start(old, numBatches=2)
     fleet.commit(fleet.stateful_set("db:bad"))
     eventually(lambda: any(pod.spec.containers[0].image == "db:bad" for pod in fleet.watch.pods()))
     fleet.commit(fleet.stateful_set(corrected))
@@ -215,10 +218,7 @@ def test_a_bad_image_of_a_stateful_set_is_corrected(fleet: Fleet, corrected: str
 def test_a_stateful_set_in_place_batch_by_batch(fleet: Fleet) -> None:
     old = fleet.stateful_set("db:1")
     plan: dict[str, Any] = {"numBatches": 2, "lastBatchToRollout": 0}
-    fleet.commit(old, fleet.rollout(old, **plan))
-    fleet.until_there("stateful_set", "db")
-    fleet.until(rollingState="verifyingSpec")
-    fleet.watch.samples.clear()
+    fleet.start(old, **plan)
     fleet.commit(fleet.stateful_set("db:2"))
     fleet.until(batchRollingState="batchReady", upgradedReadyReplicas=2)
     images = {pod.metadata.name: pod.spec.containers[0].image for pod in fleet.watch.pods()}

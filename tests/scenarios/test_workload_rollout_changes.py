@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.api.workload_records import RollingState
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.transport import Request
@@ -39,8 +40,12 @@ def test_a_chain_of_three_with_the_one_rollout() -> None:
     world.commit(two, rollout(two, one, numBatches=2))
     world.settle()
     seen: list[tuple[int, int, int]] = []
+
+    def look() -> None:
+        seen.append((replicas(world, "web-1"), replicas(world, "web-2"), replicas(world, "web-3")))
+
     world.commit(three, rollout(three, two, numBatches=2))
-    world.settle(each=lambda: seen.append(tuple(replicas(world, f"web-{n}") for n in (1, 2, 3))))  # type: ignore[arg-type]  # three of them
+    world.settle(each=look)
     assert status(world).rolling_state is RollingState.SUCCEEDED, status(world)
     assert list(dict.fromkeys(seen)) == [(0, 4, 0), (0, 4, 2), (0, 2, 2), (0, 2, 4), (0, 0, 4)]
 
@@ -57,6 +62,32 @@ def test_other_content_for_the_target_of_a_pair_that_is_through_gives_the_source
     world.commit(deployment("web", "web-2", "web:3", replicas=6))
     world.settle()
     assert images(world) == {"web:3": 6}
+
+
+@pytest.mark.parametrize("strategy", ["IncreaseFirst", "DecreaseFirst"])
+def test_a_bad_content_between_two_good_ones_takes_no_ready_pod_of_the_first_batch(strategy: str) -> None:
+    """The pods of the second content were never available to their controller, which takes such pods first."""
+    bad = ClusterRule(object=ObjectPattern(image="*:bad"), available="never")
+    manifest = deployment("web", "web", "web:1", replicas=10)
+    batch = {"replicas": 5, "maxUnavailable": 1}
+    plan: dict[str, Any] = {"rolloutStrategy": strategy, "rolloutBatches": [batch, batch]}
+    world = a_world(manifest, rollout(manifest, lastBatchToRollout=0, **plan), rules=(bad,))
+    ready: list[int] = []
+
+    def look() -> None:
+        body = world.live("c1", "Deployment", "web", "web")
+        assert body is not None
+        ready.append(int(body["status"].get("readyReplicas") or 0))
+
+    world.watch = lambda _: look()
+    for image in ("web:2", "web:bad", "web:4"):
+        world.commit(deployment("web", "web", image, replicas=10))
+        world.settle(each=look)
+    world.commit(rollout(manifest, **plan))
+    world.settle(each=look)
+    assert images(world) == {"web:4": 10}
+    assert min(ready) >= 9, ready
+    assert (spec(world).get("minReadySeconds", 0), status(world).rolling_state) == (0, RollingState.SUCCEEDED)
 
 
 @pytest.mark.parametrize("back", [True, False])

@@ -44,8 +44,8 @@ _REPLICA_SETS: Final = _Listed(
     "v1",
     "ReplicaSet",
     {
-        "metadata": _METADATA,
-        "spec": ("replicas",),
+        "metadata": (*_METADATA, "resourceVersion", "generation"),
+        "spec": ("replicas", "minReadySeconds"),
         "status": ("replicas", "readyReplicas", "availableReplicas"),
     },
 )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from gitfleet.api.objects import ObjectKey
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.formats.kinds import REVISION
 from gitfleet.model.held_fields import ABSENT, Fields, FieldValue, value_at
@@ -56,6 +57,8 @@ def in_place_fields(seen: Workloads, goal: Goal, step: Step) -> Fields:
         # How many are upgraded is not known; what was asked for last goes on.
         is_moving = number(seen.target.body, MIN_READY) == NEVER_AVAILABLE
         return {**kept_fields(seen.target.body, _HELD), **({} if is_moving else {PAUSED: True})}
+    if moves and is_paused(seen.target) and any(map(_counts_too_few, seen.pods)):
+        return {**kept_fields(seen.target.body, _HELD), PAUSED: True}
     if moves:
         surge, unavailable = _allowed(seen, goal, step)
         if surge or unavailable:
@@ -69,6 +72,24 @@ def in_place_fields(seen: Workloads, goal: Goal, step: Step) -> Fields:
                 DEADLINE: NEVER_AVAILABLE + 1,
             }
     return {**kept_fields(seen.target.body, _HELD), PAUSED: True}
+
+
+def outdated_fields(seen: Workloads, step: Step) -> dict[ObjectKey, Fields]:
+    """What ReplicaSets are to be before other content begins to roll: the pods of one that was the newest under a
+    rollout are ready and never available, and a controller takes such pods away before those that are not ready. They
+    become available as all older ones are. Only while the newest content has no pods is it plain which those are."""
+    live = seen.target
+    begins = step is Step.CLAIM and live is not None and is_seen(live) and is_paused(live)
+    if live is None or not begins or number(live.body, "/status/updatedReplicas"):
+        return {}
+    never = (one for one in seen.pods if number(one.body, MIN_READY) >= NEVER_AVAILABLE and pods_there(one))
+    return {one.key: {MIN_READY: ABSENT} for one in never}
+
+
+def _counts_too_few(replica_set: LiveObject) -> bool:
+    """Whether a ReplicaSet's controller is still to count ready pods as available, which need no time for that."""
+    available = number(replica_set.body, "/status/availableReplicas")
+    return not number(replica_set.body, MIN_READY) and ready_there(replica_set) > available
 
 
 def in_place_counts(seen: Workloads, goal: Goal) -> Counts:

@@ -6,7 +6,7 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.api.workload_records import RolloutMode
 from gitfleet.model.held_fields import ABSENT, FieldValue, value_at
 from gitfleet.workload.handlers.base import WorkloadHandler
-from gitfleet.workload.handlers.deployment_in_place import in_place_counts, in_place_fields
+from gitfleet.workload.handlers.deployment_in_place import in_place_counts, in_place_fields, outdated_fields
 from gitfleet.workload.handlers.reading import PAUSED, asked, chooses_itself, name_of, number, target_key
 from gitfleet.workload.handlers.replicas import is_pair, pair_counts
 from gitfleet.workload.handlers.values import Counts, Goal, Scaling, Step, Workloads
@@ -51,7 +51,7 @@ class DeploymentHandler(WorkloadHandler):
             return super().scale(seen, goal, step)
         if not is_pair(seen, goal, step):
             fields = in_place_fields(seen, goal, step)
-            return Scaling(fields={key: fields} if fields else {})
+            return Scaling(fields={key: fields, **outdated_fields(seen, step)} if fields else {})
         moved = super().scale(seen, goal, step).fields
         return Scaling(fields={**moved, key: {**moved[key], PAUSED: _paused(seen, step)}})
 

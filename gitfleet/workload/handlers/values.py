@@ -87,8 +87,9 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scaling:
-    """What is to be done for a step: `fields` of workloads by their key, each with the value that it is to have, and
-    pods that are to go, for their controller to make new ones. A rollout holds the fields that it names."""
+    """What is to be done for a step: `fields` of workloads, and of what is read as their pods, by their key, each with
+    the value that it is to have, and pods that are to go, for their controller to make new ones. A rollout holds the
+    fields that it names."""
 
     fields: Mapping[ObjectKey, Fields]
     pods: tuple[LiveObject, ...] = ()

@@ -5,15 +5,18 @@ Each `sync` is one pass of the controller over what is there at that moment; `ru
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-from gitfleet.api.objects import key_of
+from gitfleet.api.objects import ObjectKey, key_of
 from gitfleet.model.held_fields import ABSENT, Fields, parts_of
 from gitfleet.model.observations import LiveObject
 
 FOREVER = 2**31 - 2
+MIN_READY = "/spec/minReadySeconds"
 
 
 @dataclass
@@ -38,7 +41,7 @@ class Pod:
 
 
 @dataclass
-class Model:
+class Model(ABC):
     """An object with its pods."""
 
     name: str
@@ -86,17 +89,24 @@ class Model:
         return self.spec != before
 
     @property
+    @abstractmethod
     def pods(self) -> list[Pod]:
-        raise NotImplementedError
+        """Those that are there."""
 
     def live_pods(self) -> tuple[LiveObject, ...]:
+        """What is read as its pods."""
         return ()
 
-    def delete(self, name: str) -> None:
-        raise NotImplementedError
+    def give_pods(self, fields: Mapping[ObjectKey, Fields]) -> bool:
+        """What patches of what is read as its pods do; whether they changed anything."""
+        return False
 
+    def delete(self, name: str) -> None:
+        raise AssertionError(f"nothing is to delete {name}: a {self.kind}'s pods are replaced by its controller")
+
+    @abstractmethod
     def sync(self) -> None:
-        raise NotImplementedError
+        """One pass of its controller."""
 
     def run_pods(self) -> None:
         for pod in self.pods:
@@ -137,7 +147,12 @@ class ReplicaSet:
                 "name": f"set-{self.revision}",
                 "annotations": {"deployment.kubernetes.io/revision": str(self.number)},
             },
-            "status": {"replicas": len(self.pods), "readyReplicas": self.ready},
+            "spec": {"minReadySeconds": self.min_ready},
+            "status": {
+                "replicas": len(self.pods),
+                "readyReplicas": self.ready,
+                "availableReplicas": self.available,
+            },
         }
         return LiveObject(key_of(body), body)
 
@@ -178,6 +193,13 @@ class Deployment(Model):
     def live_pods(self) -> tuple[LiveObject, ...]:
         """Its ReplicaSets."""
         return tuple(one.live for one in self.sets)
+
+    def give_pods(self, fields: Mapping[ObjectKey, Fields]) -> bool:
+        outdated = [one for one in self.sets if fields.get(one.live.key, {}).get(MIN_READY) is ABSENT]
+        changed = [one for one in outdated if one.min_ready]
+        for one in changed:
+            one.min_ready = 0
+        return bool(changed)
 
     @property
     def replicas(self) -> int:

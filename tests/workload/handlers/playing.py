@@ -68,6 +68,7 @@ class Play:
             fields = scaling.fields[self.target.live.key]
             self.originals = {p: v for p in fields if (v := value_at(self.target.live.body, p)) is not ABSENT}
         changed = [one.give(scaling.fields.get(one.live.key, {})) for one in self.models]
+        changed.append(self.target.give_pods(scaling.fields))
         for pod in scaling.pods:
             self.target.delete(pod.key.name)
         moved = any(changed) or bool(scaling.pods)

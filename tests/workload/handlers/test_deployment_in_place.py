@@ -386,7 +386,7 @@ def replica_set(revision: str, ready: int) -> LiveObject:
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
         "metadata": {"name": f"web-{revision}", "annotations": {"deployment.kubernetes.io/revision": revision}},
-        "status": {"readyReplicas": ready},
+        "status": {"readyReplicas": ready, "availableReplicas": ready},
     }
     return LiveObject(key_of(body), body)
 
