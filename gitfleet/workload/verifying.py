@@ -126,10 +126,15 @@ def _from(case: Case, mode: RolloutMode, sizes: tuple[int, ...], has: int) -> tu
     status, total = case.status, sum(sizes) + has
     if mode is not RolloutMode.SOURCE_TO_TARGET:
         return total, sizes
-    if status.attempt and status.last_template == MIXED and len(status.source_sizes) == len(sizes):
+    if _is_amid(status, len(sizes)):
         return status.original_size, status.source_sizes
     manifest = case.found.handler.size(case.seen.wanted) if case.seen.wanted is not None else 0
     return (max(sum(sizes), has, manifest) if 0 < manifest < total else total), sizes
+
+
+def _is_amid(status: ClusterRolloutStatus, sources: int) -> bool:
+    """Whether a pair of so many sources begins again before all pods had the content of the time before."""
+    return bool(status.attempt) and status.last_template == MIXED and len(status.source_sizes) == sources > 0
 
 
 def _size(case: Case, mode: RolloutMode, original: int) -> int:
@@ -168,6 +173,8 @@ def _mode(case: Case, old_pods: int) -> RolloutMode:
         return RolloutMode.SOURCE_TO_TARGET
     if case.found.sources and not has:
         return RolloutMode.SOURCE_TO_TARGET  # the first deployment: there is no older workload
+    if _is_amid(status, len(seen.sources)) and has < status.original_size:
+        return RolloutMode.SOURCE_TO_TARGET  # its sources were emptied before it got all of their pods
     if case.template != status.last_template:
         return RolloutMode.IN_PLACE
     if plan.target_size is not None and seen.target is not None and has != plan.target_size:

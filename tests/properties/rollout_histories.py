@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import timedelta
+from math import ceil
 from random import Random
 from typing import Any, Final
 
 from gitfleet.api.objects import JsonObject
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import BatchState, ClusterRolloutStatus, RollingState, RolloutRecord
 from gitfleet.formats.times import EPOCH
@@ -90,7 +92,8 @@ class RolloutHistory:
     kind: str = field(init=False)
     size: int = field(init=False)
     plan: dict[str, Any] = field(init=False)
-    version: int = 1
+    images: list[str] = field(default_factory=lambda: ["web:1"])
+    """Every content that there was; the last one is that of now."""
     killing: bool = False
     there: bool = False
     last: ClusterRolloutStatus | None = None
@@ -104,7 +107,8 @@ class RolloutHistory:
         self.size = self.random.randint(1, 7)
         self.gate = Gate(self.random, rejects=self.random.choice([0.0, 0.0, 0.2]))
         self.plan = self._plan()
-        self.world = World(start_with=self._start)
+        bad = ClusterRule(object=ObjectPattern(image="*:bad-*"), available="never")
+        self.world = World(rules=(bad,), start_with=self._start)
         self.world.watch = lambda happening: self._noted()
 
     # What happens
@@ -113,14 +117,24 @@ class RolloutHistory:
         """From the first deployment to the end."""
         config = fleet_config(massDelete={"maxPercent": 100, "minClusters": 100, "minObjects": 100})
         place = placement("web", "web", strategy={"rollingUpdate": {"unavailablePeriodSeconds": 1}})
-        self.world.commit(config, member_cluster(CLUSTER), namespace("web"), place, self._workload(1))
+        self.world.commit(config, member_cluster(CLUSTER), namespace("web"), place, self._workload("web-1"))
         self.world.settle()
         self.killing = True
         self._upgrade()
         for _ in range(self.random.randint(2, 6)):
             self._settle(timedelta(seconds=self.random.choice([0, 3, 10, 120])))
             self.check()
-            self.random.choice([self._edit, self._pause, self._silence, self._wait, self._wait, self._upgrade_again])()
+            self.random.choice(
+                [
+                    self._edit,
+                    self._pause,
+                    self._silence,
+                    self._wait,
+                    self._wait,
+                    self._other_content,
+                    self._other_content,
+                ]
+            )()
         self._open()
         self.killing = False
         self._settle(timedelta(hours=4))
@@ -156,15 +170,18 @@ class RolloutHistory:
             self.broken.append(str(broken))
 
     def _upgrade(self) -> None:
-        self.version = 2
+        self.images.append("web:2")
         self.there = True
-        self.world.commit(self._workload(2), self._rollout())
+        self.world.commit(self._workload(self._target()), self._rollout())
 
-    def _upgrade_again(self) -> None:
-        """Other content while a rollout is under way, or over; a pair would be another rollout."""
-        if self.kind != "pair":
-            self.version += 1
-            self.world.commit(self._workload(self.version), self._rollout())
+    def _other_content(self) -> None:
+        """Other content of the target while a rollout is under way, or over: new, of before, or never ready."""
+        new = len(self.images) + 1
+        self._give(self.random.choice([f"web:{new}", f"web:bad-{new}", self.random.choice(self.images)]))
+
+    def _give(self, image: str) -> None:
+        self.images.append(image)
+        self.world.commit(self._workload(self._target()), self._rollout())
 
     def _edit(self) -> None:
         last = self.plan.get("lastBatchToRollout")
@@ -188,7 +205,7 @@ class RolloutHistory:
         self.world.fleet.cluster(CLUSTER).reachable = True
         self.plan.pop("lastBatchToRollout", None)
         self.plan["paused"] = False
-        self.world.commit(self._rollout())
+        self._give("web:last" if "bad" in self.images[-1] else self.images[-1])
 
     # What is written
 
@@ -224,17 +241,17 @@ class RolloutHistory:
             batch["instanceInterval"] = 5
         return batch
 
-    def _workload(self, version: int) -> JsonObject:
-        if self.kind == "StatefulSet":
-            return stateful_set("web", "web", f"web:{version}", replicas=self.size)
-        name = f"web-{version}" if self.kind == "pair" else "web"
-        return deployment("web", name, f"web:{version}", replicas=self.size)
+    def _target(self) -> str:
+        return "web-2" if self.kind == "pair" else "web-1"
+
+    def _workload(self, name: str) -> JsonObject:
+        make = stateful_set if self.kind == "StatefulSet" else deployment
+        return make("web", name, self.images[-1], replicas=self.size)
 
     def _rollout(self) -> JsonObject:
         kind = "StatefulSet" if self.kind == "StatefulSet" else "Deployment"
-        target = f"web-{self.version}" if self.kind == "pair" else "web"
         spec: dict[str, Any] = {
-            "targetRef": {"apiVersion": "apps/v1", "kind": kind, "name": target},
+            "targetRef": {"apiVersion": "apps/v1", "kind": kind, "name": self._target()},
             "rolloutPlan": dict(self.plan),
         }
         if self.kind == "pair":
@@ -275,14 +292,23 @@ class RolloutHistory:
     ) -> None:
         batches = batches_for(record.rollout_plan, status)
         strategy = record.rollout_plan.rollout_strategy
+        largest = max(batch.upgraded - batch.before for batch in batches)
+        self._check_ready(record, status, pods, about)
+        most = self.size + (largest if strategy == "IncreaseFirst" and self.kind != "StatefulSet" else 0)
+        if self.kind == "pair" and len(self.images) > 2:
+            most += ceil(status.target_size / 4)  # other content of the target, by its own strategy
+        assert len(pods) <= most, f"{len(pods)} pods, {most} may be: {about}"
+
+    def _check_ready(
+        self, record: RolloutRecord, status: ClusterRolloutStatus, pods: list[JsonObject], about: str
+    ) -> None:
+        strategy = record.rollout_plan.rollout_strategy
+        batches = batches_for(record.rollout_plan, status)
         missing = max(batch.unavailable(strategy, status.target_size) for batch in batches)
         if self.kind == "StatefulSet":
             missing = max(1, missing)
-        largest = max(batch.upgraded - batch.before for batch in batches)
         ready = sum(map(_is_ready, pods))
         assert ready >= self.size - missing, f"{ready} of {self.size} ready, {missing} may be not: {about}"
-        most = self.size + (largest if strategy == "IncreaseFirst" and self.kind != "StatefulSet" else 0)
-        assert len(pods) <= most, f"{len(pods)} pods, {most} may be: {about}"
 
     def _check_gate(self, record: RolloutRecord, status: ClusterRolloutStatus, about: str) -> None:
         gated = any(hook.type == "pre-batch-rollout" for hook in record.rollout_plan.webhooks)
@@ -313,15 +339,18 @@ class RolloutHistory:
         assert record is not None
         (status,) = record.clusters
         about = f"seed {self.seed} {self.kind} {self.size} {self.plan} {status}"
-        assert status.rolling_state in (RollingState.SUCCEEDED, RollingState.FAILED), about
+        if status.rolling_state is RollingState.VERIFYING_SPEC:  # back before it began: there is nothing to roll out
+            assert status.mode is None and self.images[-1] in self.images[:-1], about
+        else:
+            assert status.rolling_state in (RollingState.SUCCEEDED, RollingState.FAILED), about
         pods = self.pods()
         images = {pod["spec"]["containers"][0]["image"] for pod in pods}
-        if status.rolling_state is RollingState.SUCCEEDED:
-            assert (len(pods), images) == (self.size, {f"web:{self.version}"}), f"{len(pods)} {images} {about}"
+        if status.rolling_state is not RollingState.FAILED:
+            assert (len(pods), images) == (self.size, {self.images[-1]}), f"{len(pods)} {images} {about}"
             assert all(map(_is_ready, pods)), about
         else:
             assert self.gate.rejects > 0, about
-            assert sum(map(_is_ready, pods)) >= self.size - 2 * self.size, about
+            self._check_ready(record, status, pods, about)
 
 
 def _is_ready(pod: JsonObject) -> bool:

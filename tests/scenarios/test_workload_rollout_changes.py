@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
-from gitfleet.api.workload_records import RollingState
+from gitfleet.api.workload_records import RollingState, RolloutMode
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.transport import Request
 from tests.builders import an_object, deployment, fleet_config, member_cluster, namespace, placement, stateful_set
@@ -62,6 +62,23 @@ def test_other_content_for_the_target_of_a_pair_that_is_through_gives_the_source
     world.commit(deployment("web", "web-2", "web:3", replicas=6))
     world.settle()
     assert images(world) == {"web:3": 6}
+
+
+@pytest.mark.parametrize("left", [2, 0])
+def test_other_content_of_a_target_whose_sources_have_given_up_pods_that_it_has_not_got_yet(left: int) -> None:
+    one, two = (deployment("web", f"web-{n}", f"web:{n}", replicas=6) for n in (1, 2))
+    world = a_world(one)
+    world.commit(two, rollout(two, one, numBatches=3, rolloutStrategy="DecreaseFirst"))
+    while replicas(world, "web-1") > left:
+        world.rest()
+        world.advance(seconds=5)
+    assert replicas(world, "web-1") + max(0, replicas(world, "web-2")) < 6
+    sizes = [replicas(world, "web-1")]
+    world.commit(deployment("web", "web-2", "web:3", replicas=6))
+    world.settle(each=lambda: sizes.append(replicas(world, "web-1")))
+    assert (status(world).rolling_state, images(world)) == (RollingState.SUCCEEDED, {"web:3": 6})
+    assert (status(world).original_size, status(world).mode) == (6, RolloutMode.SOURCE_TO_TARGET)
+    assert sizes == sorted(sizes, reverse=True), "a source never gets pods back"
 
 
 @pytest.mark.parametrize("strategy", ["IncreaseFirst", "DecreaseFirst"])

@@ -27,10 +27,8 @@ def is_pair(seen: Workloads, goal: Goal, step: Step) -> bool:
 def pair_sizes(seen: Workloads, goal: Goal, step: Step) -> tuple[int, tuple[int, ...]]:
     """How many replicas the target and each source are to have."""
     match step:
-        case Step.HOLD | Step.KEEP:
+        case Step.HOLD | Step.KEEP | Step.CLAIM:
             return asked(seen.target), tuple(map(asked, seen.sources))
-        case Step.CLAIM:
-            return max(goal.before, _before_all(goal)), _source_sizes(seen, goal)
         case Step.FIRST | Step.SECOND:
             if goal.strategy is RolloutStrategy.DECREASE_FIRST:
                 return _decreased_first(seen, goal)
