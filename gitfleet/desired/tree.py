@@ -27,7 +27,7 @@ from gitfleet.desired.crosschecks import (
 )
 from gitfleet.desired.gates import gate_slips, hidden_gates
 from gitfleet.desired.gathering import Gathered, gather
-from gitfleet.desired.held_targets import held_targets
+from gitfleet.desired.held_targets import held_placements, held_targets
 from gitfleet.desired.hidden import Hidden
 from gitfleet.desired.kind_rules import (
     kept_namespace_fault,
@@ -57,7 +57,6 @@ from gitfleet.desired.unclear import CommitRead, misnamed_files, read_again, unc
 from gitfleet.desired.unselected import unselected_notes
 from gitfleet.desired.vanished import ignored_placed, vanished_objects
 from gitfleet.model.desired import Desired
-from gitfleet.model.held_fields import HeldFields
 
 
 def read_desired(request: DesiredRequest) -> Desired:
@@ -98,7 +97,7 @@ def read_desired(request: DesiredRequest) -> Desired:
     pool.faults += faults_at(_warnings(pool), request.contents, Severity.WARNING)
     read = CommitRead(errors, gathered.readings, pool.chosen)
     found = replace(_desired(pool, scopes), unclear=unclear_places(read, pool.faults), read_again=read_again(read))
-    found = replace(found, held_targets=_held_targets(pool, gathered))
+    found = _with_held(found, pool, gathered)
     found = replace(found, kept=kept_placements(pool.kept), kept_payload=kept_payload(pool.kept))
     misread = misread_placements(errors, pool.chosen, pool.kept)
     return replace(found, misread=misread, misnamed=misnamed_files(read, found.vanished))
@@ -251,9 +250,14 @@ def _deny(pool: Pool, scopes: Mapping[GroupKind, bool]) -> None:
     pool.refuse(denied_workloads(pool.chosen.values(), config.policy))
 
 
-def _held_targets(pool: Pool, gathered: Gathered) -> Mapping[Identity, HeldFields]:
+def _with_held(found: Desired, pool: Pool, gathered: Gathered) -> Desired:
     unnamed = (item for reading in gathered.readings.values() for item in reading.unnamed)
-    return held_targets((*pool.refused, *unnamed), pool.chosen, pool.faults, _known_kinds(pool))
+    refused = (*pool.refused, *unnamed)
+    return replace(
+        found,
+        held_targets=held_targets(refused, pool.chosen, pool.faults, _known_kinds(pool)),
+        held_placements=held_placements(refused, pool.chosen, pool.faults),
+    )
 
 
 def _desired(pool: Pool, scopes: dict[GroupKind, bool]) -> Desired:

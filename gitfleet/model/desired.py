@@ -24,7 +24,7 @@ from gitfleet.api.workload_rollouts import ROLLOUTS, WorkloadRollout
 from gitfleet.formats.kinds import BUILT_IN_KINDS
 from gitfleet.formats.near_names import nearest
 from gitfleet.model.approvals import ByRequest, by_request
-from gitfleet.model.held_fields import HeldFields
+from gitfleet.model.held_fields import HeldFields, HeldPlacement
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -122,6 +122,8 @@ class Desired:
     """The payload that goes on as it was accepted last, with the file whose error is to be corrected."""
     held_targets: Mapping[Identity, HeldFields] = field(default_factory=dict, compare=False)
     """The workloads of rollouts that have an error and never had a sound version: nothing is written to them."""
+    held_placements: Mapping[PlacementKey, HeldPlacement] = field(default_factory=dict, compare=False)
+    """Likewise the placements whose workloads such rollouts move from one snapshot to another."""
     unclear: tuple[Fault, ...] = field(default=(), compare=False)
     """The places of the commit that may say that something stays which it takes away: errors, and warnings of files
     that are out of sight."""

@@ -50,5 +50,14 @@ class HeldFields:
     untouched: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldPlacement:
+    """The workloads of a placement of which a rollout holds `fields`: that named `component`, all of them where it is
+    ""."""
+
+    fields: HeldFields
+    component: str = ""
+
+
 HeldByCluster: TypeAlias = Mapping[str, Mapping[Identity, HeldFields]]
 """By cluster, and by the object's identity there."""

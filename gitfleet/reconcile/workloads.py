@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gitfleet import schedule, workload
+from gitfleet.api.objects import Identity
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_rollouts import ROLLOUT_KINDS, ROLLOUTS
 from gitfleet.apply import Works
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures
+from gitfleet.model.held_fields import HeldFields
 from gitfleet.model.operations import Create, Operation, RolloutWrite, Update
 from gitfleet.model.state import FleetState
 
@@ -74,8 +76,8 @@ def movement_of(
 ) -> workload.Movement:
     """What the rollouts of a state hold and do, as things are on the clusters. What one names that has an error
     and was never sound is held on all of them."""
-    targets = inputs.desired.held_targets
-    if not state.rollouts and not targets:
+    wanted = inputs.desired
+    if not state.rollouts and not wanted.held_targets and not wanted.held_placements:
         return workload.Movement()
     moving = workload.movement(state.rollouts, works, inputs.observations, handlers, inputs.now, failures)
     permission = workload.Permission(
@@ -85,10 +87,31 @@ def movement_of(
         observations=inputs.observations,
     )
     moving = workload.permitted(moving, state.rollouts, permission)
-    if not targets:
+    if not wanted.held_targets and not wanted.held_placements:
         return moving
-    clusters = {*works, *state.inventory, *moving.held}
-    return replace(moving, held={name: {**targets, **moving.held.get(name, {})} for name in sorted(clusters)})
+    clusters = sorted({*works, *state.inventory, *moving.held})
+    held = {
+        name: {**_held_by_faulty(wanted, state, works, handlers, name), **moving.held.get(name, {})}
+        for name in clusters
+    }
+    return replace(moving, held={name: found for name, found in held.items() if found})
+
+
+def _held_by_faulty(
+    wanted: Desired, state: FleetState, works: Works, handlers: workload.Handlers, cluster: str
+) -> Mapping[Identity, HeldFields]:
+    """What rollouts with an error hold on a cluster: what they name, and the workloads of placements, those that are to
+    come and those that are there."""
+    if not wanted.held_placements:
+        return wanted.held_targets
+    coming = ((work.placement, one.key) for work in works.get(cluster, ()) for one in work.manifests)
+    there = ((entry.placement, key) for key, entry in state.inventory.get(cluster, {}).items())
+    found = dict(wanted.held_targets)
+    for placement, key in (*coming, *there):
+        held = wanted.held_placements.get(placement)
+        if held is not None and key.group_kind in handlers and held.component in ("", key.name):
+            found.setdefault(key.identity, held.fields)
+    return found
 
 
 def steps_beside(steps: Iterable[RolloutWrite], operations: Iterable[Operation]) -> tuple[RolloutWrite, ...]:

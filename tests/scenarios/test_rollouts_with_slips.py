@@ -162,6 +162,67 @@ def test_both_sides_of_a_pair_stay() -> None:
     assert (world.image("c1", "web-2"), world.image("c1")) == ("web:2", None)
 
 
+def app(**fields: Any) -> dict[str, Any]:
+    """A rollout of the placement to its snapshot 1; None for a field that is missing."""
+    spec = {"placementRef": {"name": "web"}, "targetRevision": "1", "sourceRevision": "0", **fields}
+    spec = {name: value for name, value in {"rolloutPlan": {"numBatches": 2}, **spec}.items() if value is not None}
+    return an_object("core.oam.dev/v1beta1", "AppRollout", "web", namespace="web", spec=spec)
+
+
+@pytest.mark.parametrize(
+    "slip",
+    [
+        app(rolloutPlan={"numBatchs": 2}),
+        app(rolloutPlan=None),
+        app(componentList="web"),
+        app(sourceRevision="1"),
+        app(targetRevision="v2"),
+        {**app(), "kind": "AppRollouts"},
+        {**app(), "kind": "ApplicationDeploymnt"},
+        {**app(), "apiVersion": "core.oam.dev/v1"},
+        {**app(), "apiVersion": "standard.oam.dev/v1alpha1"},
+        {**app(), "metadata": {"name": "web"}},
+    ],
+)
+def test_the_workloads_of_a_placement_stay_until_the_slip_is_corrected(slip: dict[str, Any]) -> None:
+    """The new Deployment is not made, the old one not deleted; what is no workload goes out."""
+    world = a_world("c1", "c2")
+    settings = an_object("v1", "ConfigMap", "settings", namespace="web", data={"a": "b"})
+    world.write({PATH: json.dumps(slip)})
+    world.commit(deployment("web", "web-2", "web:2", replicas=4), settings, remove=[OLD])
+    world.settle()
+    world.restart()
+    world.settle()
+    for cluster in ("c1", "c2"):
+        assert world.live(cluster, "Deployment", "web-2", "web") is None
+        assert world.image(cluster) == "web:1"
+        assert world.live(cluster, "ConfigMap", "settings", "web") is not None
+    fault = next(one for one in world.state().faults if one.path == PATH)
+    assert f"it has an error at {PATH}:{fault.line}; correct it" in said(world)
+    world.write({PATH: json.dumps(app())})
+    world.settle()
+    assert (world.image("c1", "web-2"), world.image("c1"), world.image("c2")) == ("web:2", None, None)
+
+
+def test_a_component_alone_is_held_and_an_error_beside_a_sound_rollout_holds_nothing() -> None:
+    world = a_world("c1")
+    api = deployment("web", "api", "api:1", replicas=2)
+    world.commit(api)
+    world.settle()
+    world.write({PATH: json.dumps(app(componentList=["web"], rolloutPlan={"numBatchs": 2}))})
+    world.commit(NEW, deployment("web", "api", "api:2", replicas=2))
+    world.settle()
+    assert (world.image("c1"), world.image("c1", "api")) == ("web:1", "api:2")
+    world.write({PATH: None, "rollouts/app.yaml": json.dumps(app(componentList=["web"], targetRevision="2"))})
+    world.settle()
+    assert world.image("c1") == "web:2"
+    second = {**app(componentList=["web"], rolloutPlan={"numBatchs": 2}), "metadata": {"name": "b", "namespace": "web"}}
+    world.write({PATH: json.dumps(second)})
+    world.commit(deployment("web", "api", "api:3", replicas=2))
+    world.settle()
+    assert world.image("c1", "api") == "api:3"
+
+
 def test_a_second_rollout_with_an_error_stops_no_sound_one() -> None:
     world = a_world("c1")
     world.commit(RIGHT)
