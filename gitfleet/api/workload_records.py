@@ -233,6 +233,9 @@ MIXED = "mixed"
 """Stands as the template that was rolled out last where not all pods have one."""
 RELEASED = "released"
 """Stands as `let_go` for a rollout that gives its fields back, since the manifests changed after its file went."""
+FOLLOWED = "followed"
+"""Stands as `let_go` for a pair whose file went, once the target's manifest has changed: nothing is held of the target,
+and sources that nobody wants stay until it has its pods."""
 _TERMINAL = frozenset({RollingState.SUCCEEDED, RollingState.FAILED, RollingState.ABANDONED})
 _RUNNING = frozenset(
     {

@@ -78,7 +78,7 @@ def _needed_by_rollout(entry: InventoryEntry, live: LiveObject, claims: Claims, 
     """A workload whose pods a rollout still needs stays, and so does what it lies in; None for any other object."""
     for identity, held in claims.request.ignored.held.items():
         if held.stays and identity == entry.key.identity:
-            why = f"{entry.key} stays: the rollout {held.rollout} takes its pods away first"
+            why = f"{entry.key} stays: the rollout {held.rollout} {held.stays_as}"
             why = claims.request.ignored.untouched(entry.key) or why
             return keep_entry(entry, claims, KeepCode.ROLLOUT, why, live)
         if held.stays and contents.is_within(identity, entry):

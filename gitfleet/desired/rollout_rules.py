@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from gitfleet.api import Break, Location
+from gitfleet.api import Break
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import Identity, JsonObject, Manifest, ObjectKey
-from gitfleet.api.placements import PlacementKey
 from gitfleet.api.workload_records import RollingState, RolloutRecord
 from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait, WorkloadRollout
 from gitfleet.desired.crosschecks import Refusals
@@ -17,6 +16,7 @@ from gitfleet.desired.known_kinds import KnownKinds
 from gitfleet.desired.metric_rules import metric_refusals
 from gitfleet.desired.present import Present
 from gitfleet.desired.readings import ReadObject
+from gitfleet.desired.shared_workloads import Clusters, same_workload_refusals
 from gitfleet.desired.workload_kinds import unhandled, unmovable
 from gitfleet.formats.kinds import BUILT_IN_KINDS
 
@@ -24,8 +24,6 @@ _HPA: Final = ("autoscaling", "HorizontalPodAutoscaler")
 _KEDA: Final = ("keda.sh", "ScaledObject")
 _API_FIELDS: Final = {"group": "apiVersion", "kind": "kind"}
 _OR_ADD: Final = "correct it, add its manifest, or say in `clusters` where it lives already"
-Clusters = Mapping[str, Mapping[str, str]]
-"""The labels of each cluster by its name."""
 
 
 def rollout_refusals(
@@ -44,7 +42,7 @@ def rollout_refusals(
     same_name = _same_name(rollouts)
     others = {item.identity for item, _ in same_name}
     refused += same_name
-    refused += _same_workload([pair for pair in rollouts if pair[0].identity not in others], _clusters(items))
+    refused += same_workload_refusals([pair for pair in rollouts if pair[0].identity not in others], _clusters(items))
     for item, rollout in rollouts:
         if isinstance(rollout, RolloutTrait):
             refused += [
@@ -64,7 +62,7 @@ def workload_notes(value: object, present: Present) -> Iterator[Break]:
         return
     for workload, field in value.workloads:
         is_source = workload != value.target
-        if _is_there(workload, present) or (is_source and _is_through(present.accepted.rollouts.get(value.key))):
+        if _is_there(workload, present) or (is_source and _goes(workload, value, present)):
             continue
         so = "no pods are taken from it" if is_source else "nothing is rolled out"
         part, hint = _meant(workload, present)
@@ -75,6 +73,13 @@ def _is_there(workload: ObjectKey, present: Present) -> bool:
     place = (workload.group, workload.kind, workload.namespace)
     is_here = workload.name in present.objects(*place) or workload.name in present.wrapped.get(place, ())
     return is_here or present.hidden.has_object(workload.kind, workload.name)
+
+
+def _goes(source: ObjectKey, rollout: RolloutTrait, present: Present) -> bool:
+    """Whether a source is on its way out: its pods are gone, or this commit or an earlier one takes it away, and it
+    stays on clusters until they are."""
+    is_applied = any(source in found for found in present.accepted.inventory.values())
+    return is_applied or source.identity in present.before or _is_through(present.accepted.rollouts.get(rollout.key))
 
 
 def _is_through(record: RolloutRecord | None) -> bool:
@@ -88,7 +93,8 @@ def _meant(workload: ObjectKey, present: Present) -> tuple[str, str]:
     if (was := present.before.get(workload.identity)) is not None:
         return "name", f"this commit takes it from {was.origin}; write it back, or remove this"
     place = (group, kind, namespace)
-    near = present.nearest(name, {**present.objects(*place), **present.wrapped.get(place, {})})
+    gone = {identity[3] for identity in present.before if identity[:3] == place}
+    near = present.nearest(name, {*present.objects(*place), *present.wrapped.get(place, {}), *gone})
     if near is not None:
         return "name", f"did you mean {near}?"
     if (elsewhere := present.namespaces.get((group, kind, name))) is not None:
@@ -115,58 +121,6 @@ def _same_name(rollouts: Sequence[tuple[ReadObject, WorkloadRollout]]) -> Refusa
             )
             refused.append((item, (("metadata", "name"), sentence)))
     return refused
-
-
-def _same_workload(rollouts: Sequence[tuple[ReadObject, WorkloadRollout]], clusters: Clusters) -> Refusals:
-    refused: Refusals = []
-    taken: dict[object, list[tuple[ReadObject, WorkloadRollout]]] = {}
-    for item, rollout in rollouts:
-        workloads = list(_workloads(rollout))
-        found = [
-            (item, (field, sentence))
-            for workload, field in workloads
-            for other, earlier in taken.get(workload, ())
-            if (sentence := _moved(rollout, earlier, other, clusters))
-        ]
-        refused += found
-        for workload, _ in workloads if not found else ():
-            taken.setdefault(workload, []).append((item, rollout))
-    return refused
-
-
-def _moved(rollout: WorkloadRollout, earlier: WorkloadRollout, other: ReadObject, clusters: Clusters) -> str:
-    """What is wrong with a workload that an earlier rollout names too; "" for nothing."""
-    where = _shared(rollout, earlier, clusters)
-    if where is None or not _may_be_one(rollout, earlier):
-        return ""
-    on = f" on {where}" if where else ""
-    way = "remove one of the two, or let `clusters` of each select other clusters"
-    return f"is moved by {other.label} ({other.origin}){on} already; {way}"
-
-
-def _workloads(rollout: WorkloadRollout) -> Iterator[tuple[Identity | PlacementKey, Location]]:
-    """What a rollout moves, and the field that says so: a workload, or one of those of a placement."""
-    match rollout:
-        case RolloutTrait():
-            yield from ((workload.identity, field) for workload, field in rollout.workloads)
-        case AppRollout():
-            yield rollout.placement, ("spec", "placementRef")
-
-
-def _may_be_one(one: WorkloadRollout, other: WorkloadRollout) -> bool:
-    """Whether two rollouts of one placement may be of one workload."""
-    if not isinstance(one, AppRollout) or not isinstance(other, AppRollout):
-        return True
-    return not one.component_list or not other.component_list or one.component_list == other.component_list
-
-
-def _shared(one: WorkloadRollout, other: WorkloadRollout, clusters: Clusters) -> str | None:
-    """The first cluster that both are for ("" where both are for every one); None where there is none."""
-    if one.clusters is None and other.clusters is None:
-        return ""
-    selectors = [selector for selector in (one.clusters, other.clusters) if selector is not None]
-    shared = (name for name, labels in sorted(clusters.items()) if all(s.matches(labels) for s in selectors))
-    return next(shared, None)
 
 
 def _scalers(items: Iterable[ReadObject]) -> dict[Identity, Manifest]:

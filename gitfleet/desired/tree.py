@@ -41,6 +41,7 @@ from gitfleet.desired.kind_rules import (
     undeclared_warnings,
 )
 from gitfleet.desired.known_kinds import KnownKinds, kinds_with
+from gitfleet.desired.left_over import left_over_warnings
 from gitfleet.desired.mislabelled import mislabelled_warnings
 from gitfleet.desired.paths import area_of
 from gitfleet.desired.policy_rules import denied_payload, denied_selectors, denied_workloads, policy_warnings
@@ -129,7 +130,7 @@ def _warnings(pool: Pool) -> Refusals:
     known = replace(_known_kinds(pool), hidden=pool.hidden)
     # Without its budget a placement could be evicted at will: one that means nothing stays and blocks evictions.
     found = [*budget_warnings(sound), *exported_warnings(sound, pool.request.accepted), *policy_warnings(sound, known)]
-    found += [*selector_warnings(sound, known), *undeclared_warnings(sound, known)]
+    found += [*selector_warnings(sound, known), *undeclared_warnings(sound, known), *left_over_warnings(sound)]
     present = Present(pool.chosen.values(), pool.request.accepted, pool.hidden, pool.recovery.everything())
     absent = present.warnings(absent_notes, unselected_notes, workload_notes) + mislabelled_warnings(present.items)
     return [*found, *((item, note) for item, note in absent if item.identity not in pool.kept)]

@@ -18,6 +18,9 @@ class _Absent:
 
 
 ABSENT: Final = _Absent()
+NEVER_AVAILABLE: Final = 2**31 - 2
+"""`minReadySeconds` with which pods are ready and never available; the deadline has to be longer, and the longest one
+means that there is none."""
 FieldValue: TypeAlias = JsonValue | _Absent
 Fields: TypeAlias = Mapping[str, FieldValue]
 """Values of fields of one object by their JSON Pointers (RFC 6901)."""
@@ -42,11 +45,12 @@ def parts_of(pointer: str) -> tuple[str, ...]:
 class HeldFields:
     """What one rollout holds of one object: `fields` have these values when the object is applied, whatever its
     manifest says, and are not compared. Where `stays`, the object is not deleted, though no placement has it any
-    more. Where `untouched`, why nothing at all is written to it now."""
+    more, and `stays_as` says in half a sentence why. Where `untouched`, why nothing at all is written to it now."""
 
     rollout: NamespacedName
     fields: Fields = field(default_factory=dict)
     stays: bool = False
+    stays_as: str = "takes its pods away first"
     untouched: str = ""
 
 

@@ -87,30 +87,25 @@ def movement_of(
         observations=inputs.observations,
     )
     moving = workload.permitted(moving, state.rollouts, permission)
-    if not wanted.held_targets and not wanted.held_placements:
+    faulty = {
+        **workload.held_for_unnamed(state.rollouts, state.placements, handlers),
+        **_held_by_faulty(wanted, state, handlers),
+    }
+    if not faulty:
         return moving
     clusters = sorted({*works, *state.inventory, *moving.held})
-    held = {
-        name: {**_held_by_faulty(wanted, state, works, handlers, name), **moving.held.get(name, {})}
-        for name in clusters
-    }
-    return replace(moving, held={name: found for name, found in held.items() if found})
+    return replace(moving, held={name: {**faulty, **moving.held.get(name, {})} for name in clusters})
 
 
-def _held_by_faulty(
-    wanted: Desired, state: FleetState, works: Works, handlers: workload.Handlers, cluster: str
-) -> Mapping[Identity, HeldFields]:
-    """What rollouts with an error hold on a cluster: what they name, and the workloads of placements, those that are to
-    come and those that are there."""
-    if not wanted.held_placements:
-        return wanted.held_targets
-    coming = ((work.placement, one.key) for work in works.get(cluster, ()) for one in work.manifests)
-    there = ((entry.placement, key) for key, entry in state.inventory.get(cluster, {}).items())
+def _held_by_faulty(wanted: Desired, state: FleetState, handlers: workload.Handlers) -> Mapping[Identity, HeldFields]:
+    """What rollouts with an error hold: what they name, and the workloads of placements."""
     found = dict(wanted.held_targets)
-    for placement, key in (*coming, *there):
-        held = wanted.held_placements.get(placement)
-        if held is not None and key.group_kind in handlers and held.component in ("", key.name):
-            found.setdefault(key.identity, held.fields)
+    for key, held in wanted.held_placements.items():
+        placement = state.placements.get(key)
+        if placement is not None:
+            components = (held.component,) if held.component else ()
+            inside = workload.workloads_in(placement, components, handlers)
+            found = {**dict.fromkeys(inside, held.fields), **found}
     return found
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from gitfleet.api.objects import Identity, JsonObject, ObjectKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import ClusterRolloutStatus, Measurement, RolloutRecord
 from gitfleet.formats.canonical_json import json_text
 from gitfleet.formats.sentences import counted
@@ -26,14 +28,19 @@ def rollout_documents(decision: Decision) -> list[dict[str, Any]]:
     """The `rollouts` of a plan: each cluster of each rollout on which something is left to do, or that this reconcile
     changes, with the steps that it takes there and what applying leaves alone."""
     before, after = decision.inputs.before.rollouts, decision.after.rollouts
+    steps = defaultdict[tuple[NamespacedName, str], list[RolloutWrite]](list)
+    for step in decision.steps:
+        steps[step.rollout, step.cluster].append(step)
+    left = defaultdict[tuple[NamespacedName, str], list[tuple[Identity, HeldFields]]](list)
+    for cluster, objects in decision.held.items():
+        for identity, held in sorted(objects.items()):
+            left[held.rollout, cluster].append((identity, held))
     return [
         {
             **progress_document(one),
-            "next": [_step(step) for step in decision.steps if _is_of(step, one)],
+            "next": [_step(step) for step in steps[record.key, one.status.cluster]],
             "leaves": [
-                _left(_key_of(identity, one, decision), held)
-                for identity, held in sorted(decision.held.get(one.status.cluster, {}).items())
-                if held.rollout == one.record.key
+                _left(_key_of(identity, one, decision), held) for identity, held in left[record.key, one.status.cluster]
             ],
         }
         for record in by_key(after.values())
@@ -128,10 +135,6 @@ def _clusters(record: RolloutRecord) -> tuple[RolloutProgress, ...]:
 
 def _known(record: RolloutRecord | None) -> Iterable[Any]:
     return record.clusters if record is not None else ()
-
-
-def _is_of(step: RolloutWrite, one: RolloutProgress) -> bool:
-    return (step.rollout, step.cluster) == (one.record.key, one.status.cluster)
 
 
 def _step(step: RolloutWrite) -> dict[str, Any]:

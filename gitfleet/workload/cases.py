@@ -84,6 +84,11 @@ class Needed:
         return cls(is_wanted(found.target), any(map(is_wanted, found.sources)))
 
 
+def file_is_gone(status: ClusterRolloutStatus) -> str:
+    """What a person is to do about a rollout whose file went half way, in half a sentence."""
+    return f"its file is gone: change the manifest of {status.target} in any way to go on without it, or bring it back"
+
+
 def workloads_of(
     found: Found, status: ClusterRolloutStatus, wanted: Wanted, observation: ClusterObservation
 ) -> Workloads:
@@ -115,6 +120,8 @@ def lacks_pods(found: Found, status: ClusterRolloutStatus, observation: ClusterO
 
 def pods_of(target: ObjectKey, observation: ClusterObservation) -> tuple[LiveObject, ...] | None:
     """The pods of a workload, whatever version names it; None where they were not read."""
+    if (found := observation.pods.get(target)) is not None or not observation.pods:
+        return found
     return next((pods for key, pods in observation.pods.items() if key.identity == target.identity), None)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gitfleet.api.envelopes import carried_identities
 from gitfleet.api.objects import Identity, JsonObject, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.workload_records import RolloutRecord
@@ -17,6 +18,10 @@ from gitfleet.workload.handlers import Handlers, WorkloadHandler
 
 class NotFoundHere(Exception):
     """A workload that the rollout names cannot be told; one sentence says why and what to do."""
+
+
+class NotOneWorkload(NotFoundHere):
+    """A snapshot has none of the workloads that may be meant, or several."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,20 +114,27 @@ def _workload_in(record: RolloutRecord, placement: PlacementRecord, index: str |
     name = f"snapshot {index} of placement {placement.placement.key}"
     if snapshot is None or snapshot.manifests is None:
         raise NotFoundHere(f"{name} is not kept; name one that `gitfleet get snapshots` lists")
-    found = list(_candidates(record, snapshot.manifests, handlers))
+    found = list(_candidates(record.component_list, snapshot.manifests, handlers))
     if len(found) == 1:
         return found[0]
     if not found:
         named = f" {record.component_list[0]}" if record.component_list else ""
-        raise NotFoundHere(f"{name} has no workload{named} of a kind that a rollout can move")
-    raise NotFoundHere(f"{name} has {len(found)} workloads; name one of them in componentList")
+        raise NotOneWorkload(f"{name} has no workload{named} of a kind that a rollout can move")
+    raise NotOneWorkload(f"{name} has {len(found)} workloads; name one of them in componentList")
 
 
-def _candidates(record: RolloutRecord, manifests: Sequence[Manifest], handlers: Handlers) -> Iterator[Manifest]:
+def workloads_in(placement: PlacementRecord, components: Sequence[str], handlers: Handlers) -> Iterator[Identity]:
+    """The workloads of all snapshots of a placement that are kept, those of the component where one is given."""
+    for snapshot in placement.resource_snapshots:
+        for manifest in _candidates(components, snapshot.manifests or (), handlers):
+            yield manifest.key.identity
+
+
+def _candidates(components: Sequence[str], manifests: Sequence[Manifest], handlers: Handlers) -> Iterator[Manifest]:
     """The workloads of a snapshot that may be meant; where names differ between revisions, a component is the label
     `app.kubernetes.io/name` or `app`, or the name itself."""
     for manifest in manifests:
-        if manifest.key.group_kind in handlers and _is_component(manifest.body, record.component_list):
+        if manifest.key.group_kind in handlers and _is_component(manifest.body, components):
             yield manifest
 
 
@@ -131,6 +143,27 @@ def _is_component(body: JsonObject, components: Sequence[str]) -> bool:
     labels = metadata.get("labels") or {}
     names = {metadata.get("name"), labels.get("app.kubernetes.io/name"), labels.get("app")}
     return not components or components[0] in names
+
+
+def is_coming(target: Identity, clusters: Container[str], placements: Iterable[PlacementRecord]) -> bool:
+    """Whether the newest snapshot of a placement has a workload and is still to come to one of the clusters."""
+    return any(_moves(one, clusters) and _has(target, one) for one in placements)
+
+
+def _moves(record: PlacementRecord, clusters: Container[str]) -> bool:
+    newest = record.latest_resources
+    return newest is not None and any(
+        one.cluster in clusters and one.deleting is None and one.resource_snapshot != newest.name
+        for one in record.bindings
+    )
+
+
+def _has(target: Identity, record: PlacementRecord) -> bool:
+    newest = record.latest_resources
+    manifests: tuple[Manifest, ...] = (newest.manifests or ()) if newest is not None else ()
+    if any(one.key.identity == target for one in manifests):
+        return True
+    return any(target in inside for inside in carried_identities(manifests).values())
 
 
 def live_of(observation: ClusterObservation, key: ObjectKey) -> LiveObject | None:

@@ -5,7 +5,7 @@ from what was observed, so that whoever begins again does the same.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gitfleet.api.conditions import find_condition
@@ -13,6 +13,7 @@ from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import (
+    FOLLOWED,
     RELEASED,
     ClusterRolloutStatus,
     RollingState,
@@ -23,11 +24,11 @@ from gitfleet.api.workload_records import (
 )
 from gitfleet.formats.canonical_json import json_text
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.held_fields import ABSENT, FieldValue, HeldByCluster, HeldFields, value_at
+from gitfleet.model.held_fields import ABSENT, Fields, FieldValue, HeldByCluster, HeldFields, value_at
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import DeletePod, Patch, RolloutWrite
 from gitfleet.model.works import Work
-from gitfleet.workload.cases import Needed, lacks_pods, workloads_of
+from gitfleet.workload.cases import Needed, file_is_gone, lacks_pods, workloads_of
 from gitfleet.workload.fields import merge_patch, pending
 from gitfleet.workload.finding import Found, NotFoundHere, Wanted
 from gitfleet.workload.goals import goal_of, step_of
@@ -79,7 +80,7 @@ def _holds(status: ClusterRolloutStatus) -> bool:
     if status.rolling_state is RollingState.VERIFYING_SPEC:
         said = find_condition(status.conditions, WorkloadConditionType.SPEC_VERIFYING)
         return said is None or said.reason != WorkloadReason.NOTHING_TO_ROLL
-    return step_of(status) is not None
+    return status.let_go != FOLLOWED and step_of(status) is not None
 
 
 def _on_cluster(
@@ -138,10 +139,10 @@ def _beside(
 def _kept(
     record: RolloutRecord, status: ClusterRolloutStatus, needed: Needed, key: ObjectKey, seen: Workloads
 ) -> HeldFields:
-    """A source that is not moved now: it gets no pods back."""
+    """A source that is not moved now: it gets no pods back, and none at all where it is still to be made."""
     live = _live(seen, key)
-    fields = kept_fields(live.body, (REPLICAS,)) if live is not None else {}
-    return HeldFields(rollout=record.key, fields=fields, stays=_stays(record, status, needed, key))
+    fields = kept_fields(live.body, (REPLICAS,)) if live is not None else {REPLICAS: 0}
+    return _held_as(record, status, needed, key, fields)
 
 
 def _untouched(record: RolloutRecord, status: ClusterRolloutStatus, why: str) -> Movement:
@@ -183,7 +184,18 @@ def _held(
         fields = kept_fields(live.body, of_key) if live is not None and not enforced else of_key
         if key == status.target and _is_manifests(record, status, seen):
             fields = {}
-        yield key.identity, HeldFields(rollout=record.key, fields=fields, stays=_stays(record, status, needed, key))
+        yield key.identity, _held_as(record, status, needed, key, fields)
+
+
+def _held_as(
+    record: RolloutRecord, status: ClusterRolloutStatus, needed: Needed, key: ObjectKey, fields: Fields
+) -> HeldFields:
+    held = HeldFields(rollout=record.key, fields=fields, stays=_stays(record, status, needed, key))
+    if status.let_go == FOLLOWED:
+        return replace(held, stays_as=f"is over, and the pods of {status.target} are not ready yet")
+    if record.removing and status.is_over:
+        return replace(held, stays_as=f"is over, and {file_is_gone(status)}")
+    return held
 
 
 def _is_manifests(record: RolloutRecord, status: ClusterRolloutStatus, seen: Workloads) -> bool:
@@ -211,7 +223,7 @@ def _stays(record: RolloutRecord, status: ClusterRolloutStatus, needed: Needed, 
         return bool(status.sources) and needed.sources and (status.is_running or is_early)
     if key not in status.sources or not needed.target:
         return False
-    return status.rolling_state is not RollingState.SUCCEEDED and not (is_early and record.removing)
+    return status.rolling_state is not RollingState.SUCCEEDED
 
 
 def _live(seen: Workloads, key: ObjectKey) -> LiveObject | None:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.envelopes import carried_identities
-from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.workload_records import RolloutRecord
-from gitfleet.model.state import PlacementRecord
-from gitfleet.workload.finding import Found, NotFoundHere, find, placement_of
+from gitfleet.workload.finding import Found, NotFoundHere, find, is_coming, placement_of
 from gitfleet.workload.on_cluster import Request
 
 
@@ -27,7 +24,9 @@ def why_nowhere(record: RolloutRecord, request: Request) -> str:
         found = find(record, {}, request.handlers)
     except NotFoundHere as unknown:
         return str(unknown)
-    if _is_coming(found.target.identity, among, request) or not _is_known(found, among, request, selector is not None):
+    if is_coming(found.target.identity, among, request.placements.values()):
+        return ""
+    if not _is_known(found, among, request, selector is not None):
         return ""
     or_say = " (where it lives on clusters without a placement, name these in `clusters`)" if selector is None else ""
     return f"no cluster has {found.target}, and no placement brings it; correct targetRef, or place it{or_say}"
@@ -40,27 +39,6 @@ def _without_placement(key: PlacementKey, among: Mapping[str, MemberCluster], re
         return ""
     where = "no cluster that `clusters` selects" if len(among) < len(request.clusters) else "no cluster"
     return f"placement {key} is on {where}; correct placementRef, or place it"
-
-
-def _is_coming(target: Identity, among: Mapping[str, MemberCluster], request: Request) -> bool:
-    """Whether the newest snapshot of a placement has the target and is still to come to one of the clusters."""
-    return any(_moves(one, among) and _has(target, one) for one in request.placements.values())
-
-
-def _moves(record: PlacementRecord, among: Mapping[str, MemberCluster]) -> bool:
-    newest = record.latest_resources
-    return newest is not None and any(
-        one.cluster in among and one.deleting is None and one.resource_snapshot != newest.name
-        for one in record.bindings
-    )
-
-
-def _has(target: Identity, record: PlacementRecord) -> bool:
-    newest = record.latest_resources
-    manifests: tuple[Manifest, ...] = (newest.manifests or ()) if newest is not None else ()
-    if any(one.key.identity == target for one in manifests):
-        return True
-    return any(target in inside for inside in carried_identities(manifests).values())
 
 
 def _is_known(found: Found, among: Mapping[str, MemberCluster], request: Request, asked: bool) -> bool:

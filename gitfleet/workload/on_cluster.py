@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.objects import Identity, Manifest
+from gitfleet.api.objects import Identity, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import (
+    FOLLOWED,
     MIXED,
     RELEASED,
     ClusterRolloutStatus,
@@ -27,13 +28,15 @@ from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.state import Inventory, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.workload.batches import UnusablePlan
-from gitfleet.workload.cases import Advanced, Case, Needed, is_placed, lacks_pods, workloads_of
+from gitfleet.workload.cases import Advanced, Case, Needed, file_is_gone, is_placed, lacks_pods, workloads_of
 from gitfleet.workload.conditions import waiting
-from gitfleet.workload.finding import Found, NotFoundHere, Wanted, find, named_by, placement_of, template_id
+from gitfleet.workload.finding import Found, NotFoundHere, Wanted, find, is_coming, named_by, placement_of, template_id
 from gitfleet.workload.goals import left_to_change
 from gitfleet.workload.handlers import Handlers, WorkloadHandler, Workloads
+from gitfleet.workload.handlers.reading import is_seen, pods_there, ready_there
+from gitfleet.workload.misnamed import misnamed_source
 from gitfleet.workload.permission import Permission
-from gitfleet.workload.phases import phase_of
+from gitfleet.workload.phases import LETTING_GO, phase_of
 from gitfleet.workload.progress import advance_cluster
 from gitfleet.workload.records import Templates
 
@@ -75,6 +78,8 @@ class Lookup:
     """Which rollout moves a workload on a cluster."""
     _wanted: dict[str, Wanted] = field(default_factory=dict)
     _templates: dict[str, str] = field(default_factory=dict)
+    _named: dict[Identity, set[NamespacedName]] | None = None
+    _mixed: dict[tuple[str, ObjectKey], set[NamespacedName]] | None = None
 
     def claim(self, record: RolloutRecord, status: ClusterRolloutStatus) -> None:
         """Note what a rollout moves on a cluster."""
@@ -84,17 +89,24 @@ class Lookup:
 
     def is_named_by_other(self, record: RolloutRecord, found: Found) -> bool:
         """Whether another rollout of the commit names the target: that one has it from now on."""
-        others = (one for key, one in self.request.rollouts.items() if key != record.key)
-        return any(one.target.identity == found.target.identity for one in others if isinstance(one, RolloutTrait))
+        named = self._named
+        if named is None:
+            named = self._named = {}
+            for key, one in self.request.rollouts.items():
+                if isinstance(one, RolloutTrait):
+                    named.setdefault(one.target.identity, set()).add(key)
+        return bool(named.get(found.target.identity, set()) - {record.key})
 
     def is_mixed(self, record: RolloutRecord, cluster: str, found: Found) -> bool:
         """Whether another rollout has left the target with pods of two contents."""
-        return any(
-            status.cluster == cluster and status.target == found.target and status.last_template == MIXED
-            for key, other in self.request.before.items()
-            if key != record.key
-            for status in other.clusters
-        )
+        mixed = self._mixed
+        if mixed is None:
+            mixed = self._mixed = {}
+            for key, other in self.request.before.items():
+                for status in other.clusters:
+                    if status.last_template == MIXED and status.target is not None:
+                        mixed.setdefault((status.cluster, status.target), set()).add(key)
+        return bool(mixed.get((cluster, found.target), set()) - {record.key})
 
     def claimed_by_other(self, record: RolloutRecord, cluster: str, found: Found) -> str:
         """Why the workloads are not this rollout's to move, "" where they are."""
@@ -167,17 +179,27 @@ def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, 
     except NotFoundHere as unknown:
         if status.rolling_state is RollingState.VERIFYING_SPEC and (named := named_by(record)):
             status = replace(status, target=named[0], sources=named[1:])  # held until a handler knows it
-        return None if record.removing else _waits(status, str(unknown), request.now)
+        if record.removing:
+            return None
+        told = _waits(status, str(unknown), request.now)
+        return replace(told, asks=not named_by(record) and not status.is_over)
     if record.removing and lookup.is_named_by_other(record, found):
         return None
     if status.rolling_state is RollingState.VERIFYING_SPEC:
         # What it is about is held from now on, also where it has not been read yet.
         status = replace(status, target=found.target, sources=found.sources)
-    keys = (found.target, *found.sources)
-    others = tuple(key for key in keys if key not in (status.target, *status.sources))
+    same = (found.target, found.sources) == (status.target, status.sources)
+    others = () if same or status.target is None else (found.target, *found.sources)
     status = status if status.named == others else replace(status, named=others)
+    if phase_of(status.rolling_state, status.batch_rolling_state) in LETTING_GO and not same:
+        found = _claimed(status, request) or found  # it ends with what it was about
     if observation is None or not observation.reachable:
         return _waits(status, "the cluster does not answer", request.now)
+    if status.rolling_state is RollingState.VERIFYING_SPEC and not record.removing:
+        inventory = request.inventory.get(name, {})
+        if (near := misnamed_source(found, wanted, inventory, observation)) is not None:
+            why = f"{near[0]} is nowhere, and {near[1]}, which is to be deleted, has nearly its name; correct sourceRef"
+            return replace(_waits(replace(status, named=(near[1],)), why, request.now), asks=True)
     try:
         seen = workloads_of(found, status, wanted, observation)
     except NotFoundHere as not_read:
@@ -194,9 +216,12 @@ def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Adva
     if why := lookup.request.permission.denial(record, status.cluster, (found.target, *found.sources)):
         denied = _waits(status, why, now)
         return None if record.removing else replace(denied, waits=why, asks=True)
-    if target is None and seen.target is None:
+    is_ending = phase_of(status.rolling_state, status.batch_rolling_state) in LETTING_GO and bool(status.named)
+    if target is None and seen.target is None and not is_ending:
         if record.removing or not seen.sources:
             return None
+        if is_coming(found.target.identity, {status.cluster}, lookup.request.placements.values()):
+            return _waits(status, f"{found.target} is not on the cluster yet; its placement has not come to it", now)
         why = f"{found.target} is not on the cluster and no placement brings it; correct targetRef, or place it"
         return replace(_waits(status, why, now), asks=True)
     needed = Needed.of(found, wanted, seen)
@@ -206,7 +231,11 @@ def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Adva
     if record.removing and not goes_back and (ended := _ended(status, digest)) is not status:
         if ended is None and (why := _keeps(status, found, seen)):
             return replace(_asked(status, why, now), asks=True)
+        if ended is None and (why := _is_awaited(found, seen, needed)):
+            return _asked(replace(status, let_go=FOLLOWED), why, now)
         return Advanced(status=ended) if ended is not None else None
+    if record.removing and seen.wanted is not None and _is_left_amid(status, needed):
+        return replace(_asked(status, file_is_gone(status), now), asks=True)
     if status.let_go == RELEASED and lookup.is_applied(status.cluster, target):
         left = left_to_change(record.rollout_plan, status, found.handler, seen, now)
         return Advanced(status=status, waits=f"{left[0]} is given back") if left else None
@@ -268,10 +297,17 @@ def _found(record: RolloutRecord, status: ClusterRolloutStatus, request: Request
     try:
         return find(record, request.placements, request.handlers)
     except NotFoundHere:
-        if status.target is None or status.target.group_kind not in request.handlers:
+        if (claimed := _claimed(status, request)) is None:
             raise
-        handler = request.handlers[status.target.group_kind]
-        return Found(target=status.target, sources=status.sources, handler=handler, revision=status.revision)
+        return claimed
+
+
+def _claimed(status: ClusterRolloutStatus, request: Request) -> Found | None:
+    """The workloads that a rollout is about; None where no handler knows them."""
+    if status.target is None or status.target.group_kind not in request.handlers:
+        return None
+    handler = request.handlers[status.target.group_kind]
+    return Found(target=status.target, sources=status.sources, handler=handler, revision=status.revision)
 
 
 def _keeps(status: ClusterRolloutStatus, found: Found, seen: Workloads) -> str:
@@ -283,6 +319,26 @@ def _keeps(status: ClusterRolloutStatus, found: Found, seen: Workloads) -> str:
     if found.handler.size(seen.wanted) or not has:
         return ""
     return f"the manifest of {found.target} asks for no pods and {has} run; write their number into it, or remove it"
+
+
+def _is_left_amid(status: ClusterRolloutStatus, needed: Needed) -> bool:
+    """Whether a rollout whose file is gone has left pods as they were half way, or given them back to sources that
+    nobody wants."""
+    if status.rolling_state is not RollingState.ABANDONED or status.mode is None:
+        return False
+    goes_on = status.let_go in ("", RELEASED, FOLLOWED)
+    return not goes_on and not (status.revert and (needed.sources or not status.sources))
+
+
+def _is_awaited(found: Found, seen: Workloads, needed: Needed) -> str:
+    """Why sources that nobody wants any more stay: the target does not have its pods yet. "" where nothing stays."""
+    left = [live.key for live in seen.sources if pods_there(live)]
+    if not left or needed.sources or seen.wanted is None:
+        return ""
+    size, ready = found.handler.size(seen.wanted), ready_there(seen.target)
+    if seen.target is not None and is_seen(seen.target) and ready >= size:
+        return ""
+    return f"{ready} of {size} pods of {found.target} are ready, and {left[0]} stays until they all are"
 
 
 def _asked(status: ClusterRolloutStatus, sentence: str, now: datetime) -> Advanced:

@@ -97,9 +97,10 @@ def _move(work: _Pass, event: RolloutEvent) -> None:
         case _E.BATCH_ADMITTED:
             status = replace(status, batch_started=case.now)
         case _E.TARGET_CHANGED:
+            now, before = {case.found.target, *case.found.sources}, {status.target, *status.sources}
             same = (status.target, status.sources) == (case.found.target, case.found.sources)
-            sizes = status.source_sizes if same else ()
-            status = replace(status, let_go="", source_sizes=sizes, emptied=case.emptied)
+            sizes, original = status.source_sizes if same else (), status.original_size if before <= now else 0
+            status = replace(status, let_go="", source_sizes=sizes, original_size=original, emptied=case.emptied)
         case _E.FINISHED:
             status = replace(status, last_template=status.new_template)
         case _E.REMOVED:
@@ -132,7 +133,7 @@ def _event(work: _Pass) -> RolloutEvent | None:
     if case.record.rollout_plan.paused and case.status.is_running and phase not in LETTING_GO:
         work.wait("it is paused; set paused to false", WorkloadReason.PAUSED)
         return None
-    if case.seen.target is None and case.status.is_running:
+    if case.seen.target is None and case.status.is_running and phase not in LETTING_GO:
         work.wait(f"{case.found.target} is not on the cluster")
         return None
     match phase:

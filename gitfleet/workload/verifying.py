@@ -49,12 +49,15 @@ def _within(wanted: JsonValue, live: JsonValue) -> bool:
 
 def adopted(case: Case) -> Case:
     """The first sight of the workloads: what has its newest content already has nothing to roll out until that
-    changes. Where an object of somebody else's was taken over before it was seen, it is not known what it had."""
+    changes. Where an object of somebody else's was taken over before it was seen, it is not known what it had. Pods of
+    older content are what a rollout left half way, as its cluster went, or what nobody has rolled out yet."""
     status, seen = case.status, case.seen
     if status.attempt or status.last_template or seen.target is None:
         return case
     is_there = seen.wanted is None or holds_template(case.found.handler, seen.wanted, seen.target)
-    has_old = any(case.found.handler.size(one.body) for one in seen.sources)
+    has_old = any(case.found.handler.size(one.body) for one in seen.sources) or (
+        not seen.sources and case.found.handler.has_older_pods(seen.target.body)
+    )
     unknown = case.mixed or (case.taken_over and bool(status.conditions))
     last = case.template if is_there and not has_old and not unknown else MIXED
     return replace(case, status=replace(status, last_template=last))
@@ -126,15 +129,10 @@ def _from(case: Case, mode: RolloutMode, sizes: tuple[int, ...], has: int) -> tu
     status, total = case.status, sum(sizes) + has
     if mode is not RolloutMode.SOURCE_TO_TARGET:
         return total, sizes
-    if _is_amid(status, len(sizes)):
-        return status.original_size, status.source_sizes
+    if status.attempt and status.last_template == MIXED and status.original_size:
+        return status.original_size, status.source_sizes if len(status.source_sizes) == len(sizes) else sizes
     manifest = case.found.handler.size(case.seen.wanted) if case.seen.wanted is not None else 0
     return (max(sum(sizes), has, manifest) if 0 < manifest < total else total), sizes
-
-
-def _is_amid(status: ClusterRolloutStatus, sources: int) -> bool:
-    """Whether a pair of so many sources begins again before all pods had the content of the time before."""
-    return bool(status.attempt) and status.last_template == MIXED and len(status.source_sizes) == sources > 0
 
 
 def _size(case: Case, mode: RolloutMode, original: int) -> int:
@@ -173,7 +171,8 @@ def _mode(case: Case, old_pods: int) -> RolloutMode:
         return RolloutMode.SOURCE_TO_TARGET
     if case.found.sources and not has:
         return RolloutMode.SOURCE_TO_TARGET  # the first deployment: there is no older workload
-    if _is_amid(status, len(seen.sources)) and has < status.original_size:
+    is_amid = bool(status.attempt) and status.last_template == MIXED and bool(case.found.sources)
+    if is_amid and has < status.original_size:
         return RolloutMode.SOURCE_TO_TARGET  # its sources were emptied before it got all of their pods
     if case.template != status.last_template:
         return RolloutMode.IN_PLACE

@@ -299,6 +299,28 @@ def test_a_source_may_go_once_its_pods_have_gone() -> None:
         assert faults_of({**AROUND, PATH: gone}, accepted=record(gone, *states)) == expected
 
 
+def test_a_source_that_the_commit_takes_away_goes_with_its_pods() -> None:
+    had = {"resources/m.yaml": "{apiVersion: apps/v1, kind: Deployment, metadata: {name: gone, namespace: web}}\n"}
+    for name, expected in (
+        ("gone", []),
+        ("gnoe", [AT(7, f"spec.sourceRef[0].name: {NO_SOURCE}did you mean gone? (warning)")]),
+    ):
+        files = {**AROUND, PATH: trait(sourceRef=[{**DEPLOYMENT, "name": name}])}
+        assert faults_of(files, before={**AROUND, **had}) == expected
+
+
+def test_what_a_rollout_writes_meanwhile_is_noticed_in_a_manifest() -> None:
+    spec = "{minReadySeconds: 2147483646, progressDeadlineSeconds: 2147483647}"
+    head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: more, namespace: web}\n"
+    meanwhile = "is what a workload rollout writes while it moves pods, of which none is available then"
+    assert faults_of({**AROUND, "resources/m.yaml": f"{head}spec: {spec}\n"}) == [
+        f"resources/m.yaml:4: Deployment/web/more: spec.{name}: {meanwhile}; "
+        "remove it, or write a value of your own (warning)"
+        for name in ("minReadySeconds", "progressDeadlineSeconds")
+    ]
+    assert faults_of({**AROUND, "resources/m.yaml": f"{head}spec: {{minReadySeconds: 30}}\n"}) == []
+
+
 def rollouts(files: Mapping[str, str], before: Mapping[str, str] | None, accepted: FleetState | None = None) -> Any:
     """The rollouts of a commit by kind and name, each with the batches of its plan."""
     desired = read({**AROUND, **files}, before=None if before is None else {**AROUND, **before}, accepted=accepted)

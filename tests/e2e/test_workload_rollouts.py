@@ -107,6 +107,14 @@ def _reference(body: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": body["apiVersion"], "kind": body["kind"], "name": _name(body)}
 
 
+def _reference_of(fleet: Fleet, body: dict[str, Any]) -> dict[str, Any]:
+    """A Deployment as statuses name it."""
+    group, _, version = str(body["apiVersion"]).partition("/")
+    return {
+        "group": group, "version": version, "kind": body["kind"], "namespace": fleet.namespace, "name": _name(body),
+    }  # fmt: skip
+
+
 def _name(body: dict[str, Any]) -> str:
     return str(body["metadata"]["name"])
 
@@ -242,6 +250,24 @@ def test_a_rollout_that_cannot_go_on_is_reverted_when_its_file_goes(fleet: Fleet
     fleet.until(rollingState="rolloutAbandoned")
     assert fleet.watch.scale("deployment", "web-1")["spec"]["replicas"] == 5
     assert fleet.watch.scale("deployment", "web-2")["spec"]["replicas"] == 0
+
+
+def test_releases_one_after_another_whose_manifests_go(fleet: Fleet) -> None:
+    """The last one is another target half way: the first release's pods and those of the second go to it."""
+    one, two, three, four = (fleet.deployment(f"web-{number}", f"web:{number}") for number in range(1, 5))
+    fleet.commit(one)
+    fleet.until_there("deployment", "web-1")
+    fleet.watch.samples.clear()
+    fleet.commit(two, fleet.rollout(two, one, numBatches=2), remove=(one,))
+    fleet.until(rollingState="rolloutSucceed")
+    fleet.commit(three, fleet.rollout(three, two, numBatches=2, lastBatchToRollout=0), remove=(two,))
+    fleet.until(batchRollingState="batchReady")
+    assert fleet.watch.scale("deployment", "web-2")["spec"]["replicas"] > 0
+    fleet.commit(four, fleet.rollout(four, two, three, numBatches=2), remove=(three,))
+    fleet.until(rollingState="rolloutSucceed", target=_reference_of(fleet, four))
+    eventually(lambda: {pod.spec.containers[0].image for pod in fleet.watch.pods()} == {"web:4"})
+    eventually(lambda: not any(fleet.watch.scale("deployment", f"web-{number}")["spec"] for number in (1, 2, 3)))
+    assert min(sample.ready for sample in fleet.watch.samples) >= 5
 
 
 def test_paused_and_resumed(fleet: Fleet) -> None:

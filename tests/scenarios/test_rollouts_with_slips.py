@@ -199,7 +199,8 @@ def test_the_workloads_of_a_placement_stay_until_the_slip_is_corrected(slip: dic
         assert world.live(cluster, "ConfigMap", "settings", "web") is not None
     fault = next(one for one in world.state().faults if one.path == PATH)
     assert f"it has an error at {PATH}:{fault.line}; correct it" in said(world)
-    world.write({PATH: json.dumps(app())})
+    # An error keeps what its commit takes away, so that both are in snapshot 1.
+    world.write({PATH: json.dumps(app(targetRevision="2"))})
     world.settle()
     assert (world.image("c1", "web-2"), world.image("c1"), world.image("c2")) == ("web:2", None, None)
 
@@ -221,6 +222,47 @@ def test_a_component_alone_is_held_and_an_error_beside_a_sound_rollout_holds_not
     world.commit(deployment("web", "api", "api:3", replicas=2))
     world.settle()
     assert world.image("c1", "api") == "api:3"
+
+
+@pytest.mark.parametrize(
+    ("rollout", "right", "why"),
+    [
+        (app(componentList=["wbe"]), app(componentList=["web"]), "has no workload wbe of a kind that a rollout can"),
+        (app(), app(componentList=["web"]), "has 2 workloads; name one of them in componentList"),
+    ],
+)
+def test_a_rollout_that_does_not_say_which_workload_it_moves_lets_none_change(
+    rollout: dict[str, Any], right: dict[str, Any], why: str
+) -> None:
+    world = a_world("c1")
+    world.commit(deployment("web", "api", "api:1", replicas=2))
+    world.settle()
+    right["spec"]["targetRevision"] = rollout["spec"]["targetRevision"] = "2"
+    right["spec"]["sourceRevision"] = rollout["spec"]["sourceRevision"] = "1"
+    world.commit(NEW, deployment("web", "api", "api:2", replicas=2), rollout)
+    world.settle()
+    assert (world.image("c1"), world.image("c1", "api")) == ("web:1", "api:1")
+    assert f"rollout web/web on c1: snapshot 2 of placement web {why}" in said(world)
+    world.commit(right)
+    world.settle()
+    assert (world.image("c1"), world.image("c1", "api")) == ("web:2", "api:2")
+
+
+def test_a_source_of_nearly_the_name_of_what_the_commit_takes_away() -> None:
+    """It would be deleted with all of its pods, as it is no source."""
+    world = a_world("c1")
+    other = deployment("web", "store", "web:2", replicas=4)
+    pair = with_spec(targetRef={**REFERENCE, "name": "store"}, sourceRef=[{**REFERENCE, "name": "wbe"}])
+    world.write({PATH: json.dumps(pair)})
+    world.commit(other, remove=[OLD])
+    world.settle()
+    assert world.image("c1") == "web:1"
+    assert "Deployment/web/wbe is nowhere, and Deployment/web/web, which is to be deleted, has nearly its name" in said(
+        world
+    )
+    world.write({PATH: json.dumps(with_spec(targetRef={**REFERENCE, "name": "store"}, sourceRef=[REFERENCE]))})
+    world.settle()
+    assert (world.image("c1", "store"), world.image("c1")) == ("web:2", None)
 
 
 def test_a_second_rollout_with_an_error_stops_no_sound_one() -> None:

@@ -16,6 +16,7 @@ from gitfleet.workload.handlers.reading import (
     number,
     pods_there,
     target_key,
+    unseen,
     unstable,
 )
 from gitfleet.workload.handlers.replicas import is_pair, pair_counts, pair_sizes, scale_counts, scaled_size
@@ -39,6 +40,11 @@ class WorkloadHandler:
         """The part of a workload of which pods are made: a rollout begins where it differs."""
         return stored_template(workload)
 
+    def has_older_pods(self, workload: JsonObject) -> bool:
+        """Whether a live workload has pods of older content, as its own status says: where a rollout left it half way,
+        or nobody has rolled its newest content out. No kind says so that does not override this."""
+        return False
+
     def refusal(self, seen: Workloads, goal: Goal) -> str:
         """Why such a rollout cannot be carried out on such workloads, in one sentence; "" where it can."""
         if goal.mode is RolloutMode.IN_PLACE:
@@ -54,9 +60,10 @@ class WorkloadHandler:
         return ""
 
     def health(self, seen: Workloads) -> str:
-        """Why the workloads are not stable, in half a sentence; "" where they are."""
-        found = (unstable(one) for one in (seen.target, *seen.sources) if one is not None)
-        return next(filter(None, found), "")
+        """Why the workloads are not stable, in half a sentence; "" where they are. Sources need only be seen by their
+        controllers: their pods go, those that are not ready first."""
+        target = unstable(seen.target) if seen.target is not None else ""
+        return next(filter(None, (target, *map(unseen, seen.sources))), "")
 
     def counts(self, seen: Workloads, goal: Goal) -> Counts:
         """How many pods are upgraded and ready."""

@@ -22,6 +22,7 @@ from gitfleet.workload.handlers.reading import (
     of_manifest,
     pods_there,
     ready_there,
+    updated_there,
 )
 from gitfleet.workload.handlers.replicas import until_seen
 from gitfleet.workload.handlers.values import Counts, Goal, Scaling, Step, Workloads
@@ -47,7 +48,7 @@ class CloneSetHandler(OneObject):
         if goal.mode is not RolloutMode.IN_PLACE or live is None:
             return super().counts(seen, goal)
         there, ready = pods_there(live), ready_there(live)
-        upgraded = min(there, number(live.body, "/status/updatedReplicas"))
+        upgraded = min(there, updated_there(live.body))
         upgraded_ready = min(upgraded, ready, number(live.body, "/status/updatedReadyReplicas"))
         found = Counts(
             upgraded=upgraded,

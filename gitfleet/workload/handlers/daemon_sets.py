@@ -25,6 +25,7 @@ from gitfleet.workload.handlers.reading import (
     name_of,
     number,
     text,
+    unseen,
 )
 from gitfleet.workload.handlers.values import Counts, Goal, Scaling, Step, Workloads
 
@@ -44,6 +45,10 @@ class DaemonSetHandler(OneObject):
     def size(self, workload: JsonObject) -> int:
         """As many as there are nodes for it; none in a manifest."""
         return number(workload, _DESIRED)
+
+    def has_older_pods(self, workload: JsonObject) -> bool:
+        """By its status."""
+        return number(workload, "/status/currentNumberScheduled") > number(workload, "/status/updatedNumberScheduled")
 
     def refusal(self, seen: Workloads, goal: Goal) -> str:
         """Its size follows from the nodes."""
@@ -66,8 +71,8 @@ class DaemonSetHandler(OneObject):
         live = seen.target
         if live is None:
             return ""
-        if not is_seen(live):
-            return f"the controller of {live.key} has not seen its newest change yet"
+        if why := unseen(live):
+            return why
         wanted, ready = number(live.body, _DESIRED), number(live.body, "/status/numberReady")
         if ready >= wanted or self._stands_still(live):
             return ""

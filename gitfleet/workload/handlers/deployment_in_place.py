@@ -14,7 +14,7 @@ from typing import Final
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.formats.kinds import REVISION
-from gitfleet.model.held_fields import ABSENT, Fields, FieldValue, value_at
+from gitfleet.model.held_fields import ABSENT, NEVER_AVAILABLE, Fields, FieldValue, value_at
 from gitfleet.model.observations import LiveObject
 from gitfleet.workload.handlers.reading import (
     PAUSED,
@@ -29,12 +29,11 @@ from gitfleet.workload.handlers.reading import (
     of_manifest,
     pods_there,
     ready_there,
+    updated_there,
 )
 from gitfleet.workload.handlers.replicas import until_seen
 from gitfleet.workload.handlers.values import Counts, Goal, Step, Workloads
 
-NEVER_AVAILABLE: Final = 2**31 - 2
-"""Seconds; the deadline has to be longer, and the longest one means that there is none."""
 TYPE: Final = "/spec/strategy/type"
 SURGE: Final = "/spec/strategy/rollingUpdate/maxSurge"
 UNAVAILABLE: Final = "/spec/strategy/rollingUpdate/maxUnavailable"
@@ -80,7 +79,7 @@ def outdated_fields(seen: Workloads, step: Step) -> dict[ObjectKey, Fields]:
     become available as all older ones are. Only while the newest content has no pods is it plain which those are."""
     live = seen.target
     begins = step is Step.CLAIM and live is not None and is_seen(live) and is_paused(live)
-    if live is None or not begins or number(live.body, "/status/updatedReplicas"):
+    if live is None or not begins or updated_there(live.body):
         return {}
     never = (one for one in seen.pods if number(one.body, MIN_READY) >= NEVER_AVAILABLE and pods_there(one))
     return {one.key: {MIN_READY: ABSENT} for one in never}
@@ -100,7 +99,7 @@ def in_place_counts(seen: Workloads, goal: Goal) -> Counts:
     if live is None:
         return Counts(observed=False)
     there, ready = pods_there(live), ready_there(live)
-    updated = min(there, number(live.body, "/status/updatedReplicas"))
+    updated = min(there, updated_there(live.body))
     # Of a paused one whose content is new there is no ReplicaSet yet: the last one is of the content of before.
     newest = _newest(seen, live) if updated else None
     if newest is not None:

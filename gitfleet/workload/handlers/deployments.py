@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.workload_records import RolloutMode
-from gitfleet.model.held_fields import ABSENT, FieldValue, value_at
+from gitfleet.model.held_fields import ABSENT, NEVER_AVAILABLE, FieldValue, value_at
 from gitfleet.workload.handlers.base import WorkloadHandler
-from gitfleet.workload.handlers.deployment_in_place import in_place_counts, in_place_fields, outdated_fields
-from gitfleet.workload.handlers.reading import PAUSED, asked, chooses_itself, name_of, number, target_key
+from gitfleet.workload.handlers.deployment_in_place import (
+    MIN_READY,
+    in_place_counts,
+    in_place_fields,
+    outdated_fields,
+)
+from gitfleet.workload.handlers.reading import (
+    PAUSED,
+    asked,
+    chooses_itself,
+    has_older_pods,
+    name_of,
+    number,
+    target_key,
+    updated_there,
+)
 from gitfleet.workload.handlers.replicas import is_pair, pair_counts
 from gitfleet.workload.handlers.values import Counts, Goal, Scaling, Step, Workloads
 
@@ -23,6 +37,10 @@ class DeploymentHandler(WorkloadHandler):
         if is_live and value_at(workload, PAUSED) is True and not number(workload, "/status/replicas"):
             return 0
         return super().size(workload)
+
+    def has_older_pods(self, workload: JsonObject) -> bool:
+        """By its status."""
+        return has_older_pods(workload)
 
     def refusal(self, seen: Workloads, goal: Goal) -> str:
         """Its controller chooses the pods."""
@@ -41,7 +59,7 @@ class DeploymentHandler(WorkloadHandler):
         if goal.mode is RolloutMode.IN_PLACE:
             return in_place_counts(seen, goal)
         if goal.mode is RolloutMode.SOURCE_TO_TARGET and seen.target is not None:
-            return pair_counts(seen, goal, number(seen.target.body, "/status/updatedReplicas"))
+            return pair_counts(seen, goal, updated_there(seen.target.body))
         return super().counts(seen, goal)
 
     def scale(self, seen: Workloads, goal: Goal, step: Step) -> Scaling:
@@ -53,7 +71,10 @@ class DeploymentHandler(WorkloadHandler):
             fields = in_place_fields(seen, goal, step)
             return Scaling(fields={key: fields, **outdated_fields(seen, step)} if fields else {})
         moved = super().scale(seen, goal, step).fields
-        return Scaling(fields={**moved, key: {**moved[key], PAUSED: _paused(seen, step)}})
+        # The pods of a source that was rolled out in place half way would go on being replaced as it gets smaller.
+        amid = [one.key for one in seen.sources if number(one.body, MIN_READY) == NEVER_AVAILABLE]
+        stopped = {one: {**moved[one], PAUSED: step is not Step.RELEASE} for one in amid if one in moved}
+        return Scaling(fields={**moved, **stopped, key: {**moved[key], PAUSED: _paused(seen, step)}})
 
 
 def _paused(seen: Workloads, step: Step) -> FieldValue:

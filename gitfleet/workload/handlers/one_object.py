@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gitfleet.api.objects import JsonObject
 from gitfleet.api.workload_records import RolloutMode
 from gitfleet.model.observations import LiveObject
 from gitfleet.workload.handlers.base import WorkloadHandler
-from gitfleet.workload.handlers.reading import is_ending, is_ready, is_seen, name_of, text
+from gitfleet.workload.handlers.reading import has_older_pods, is_ending, is_ready, is_seen, name_of, text
 from gitfleet.workload.handlers.values import Counts, Goal, Workloads
 
 
 class OneObject(WorkloadHandler):
     """They are rolled out in place, or to another size."""
+
+    def has_older_pods(self, workload: JsonObject) -> bool:
+        """By its status."""
+        return has_older_pods(workload)
 
     def refusal(self, seen: Workloads, goal: Goal) -> str:
         """There is no older workload beside it."""

@@ -31,6 +31,16 @@ def asked(live: LiveObject | None) -> int:
     return number(live.body, REPLICAS, 1) if live is not None else 0
 
 
+def updated_there(workload: JsonObject) -> int:
+    """How many pods have the newest content, by the status of a workload that counts them."""
+    return number(workload, "/status/updatedReplicas")
+
+
+def has_older_pods(workload: JsonObject) -> bool:
+    """Whether not all of its pods have the newest content, by the status of a workload that counts them."""
+    return number(workload, "/status/replicas") > updated_there(workload)
+
+
 def pods_there(live: LiveObject | None) -> int:
     """How many pods it has, by its status; those that are ending do not count."""
     return number(live.body, "/status/replicas") if live is not None else 0
@@ -97,10 +107,15 @@ def is_ready(pod: LiveObject) -> bool:
     return ready and not is_ending(pod)
 
 
+def unseen(live: LiveObject) -> str:
+    """That the controller of a workload has not seen its newest change yet, in half a sentence; "" where it has."""
+    return "" if is_seen(live) else f"the controller of {live.key} has not seen its newest change yet"
+
+
 def unstable(live: LiveObject) -> str:
     """Why a workload is not stable, in half a sentence; "" where it is. One that is paused need only be seen."""
-    if not is_seen(live):
-        return f"the controller of {live.key} has not seen its newest change yet"
+    if why := unseen(live):
+        return why
     if is_paused(live):
         return ""
     wanted, there, ready = asked(live), pods_there(live), ready_there(live)

@@ -15,7 +15,7 @@ from typing import assert_never
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.workload_records import RolloutMode
 from gitfleet.model.observations import LiveObject
-from gitfleet.workload.handlers.reading import asked, is_seen, pods_there, ready_there
+from gitfleet.workload.handlers.reading import asked, is_paused, is_seen, pods_there, ready_there
 from gitfleet.workload.handlers.values import Counts, Goal, Step, Workloads
 
 
@@ -70,9 +70,9 @@ def pair_counts(seen: Workloads, goal: Goal, updated: int) -> Counts:
     found = Counts(
         upgraded=updated,
         upgraded_ready=ready,
-        old=sum(map(pods_there, seen.sources)) + mixed,
+        old=sum(map(_stable_pods, seen.sources)) + mixed,
         old_ready=sum(map(ready_there, seen.sources)) + max(0, ready_there(seen.target) - ready),
-        observed=all(is_seen(one) and pods_there(one) == asked(one) for one in all_of),
+        observed=all(is_seen(one) and _stable_pods(one) == asked(one) for one in all_of),
     )
     return until_seen(found, seen, goal)
 
@@ -103,8 +103,16 @@ def scale_counts(seen: Workloads) -> Counts:
 
 def _increased_first(seen: Workloads, goal: Goal, step: Step) -> tuple[int, tuple[int, ...]]:
     left = _left(goal, goal.before if step is Step.FIRST else goal.upgraded)
-    target = min(goal.size, max(goal.upgraded, _before_all(goal)))
-    return target, _reduced(seen.sources, max(left, goal.size - goal.unavailable - ready_there(seen.target)))
+    sources = _reduced(seen.sources, max(left, goal.size - goal.unavailable - ready_there(seen.target)))
+    # Pods in excess, as of a rollout that was given up half way, go first.
+    most = max(goal.original, goal.size) + goal.upgraded - goal.before
+    room = max(asked(seen.target), most - sum(map(_stable_pods, seen.sources)))
+    return min(goal.size, max(goal.upgraded, _before_all(goal)), room), sources
+
+
+def _stable_pods(live: LiveObject) -> int:
+    """How many pods it has; for one that stands still half way, with pods in excess until it has none, what it asks."""
+    return asked(live) if is_paused(live) else pods_there(live)
 
 
 def _decreased_first(seen: Workloads, goal: Goal) -> tuple[int, tuple[int, ...]]:
@@ -149,7 +157,7 @@ def _before_all(goal: Goal) -> int:
 
 def _left(goal: Goal, upgraded: int) -> int:
     """How many pods the sources have in all, once so many pods have the newer content: at most what they had."""
-    had = sum(goal.source_sizes)
+    had = min(sum(goal.source_sizes), goal.original)
     return had if upgraded <= _before_all(goal) else min(had, max(0, goal.size - upgraded))
 
 
