@@ -8,7 +8,8 @@ from typing import Final
 
 from gitfleet.api import Break
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.objects import Identity, JsonObject, Manifest, ObjectKey
+from gitfleet.api.objects import Identity, Manifest, ObjectKey
+from gitfleet.api.scalers import is_scaled_by, scalers_of
 from gitfleet.api.workload_records import RollingState, RolloutRecord
 from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait, WorkloadRollout
 from gitfleet.desired.crosschecks import Refusals
@@ -20,8 +21,6 @@ from gitfleet.desired.shared_workloads import Clusters, same_workload_refusals
 from gitfleet.desired.workload_kinds import unhandled, unmovable
 from gitfleet.formats.kinds import BUILT_IN_KINDS
 
-_HPA: Final = ("autoscaling", "HorizontalPodAutoscaler")
-_KEDA: Final = ("keda.sh", "ScaledObject")
 _API_FIELDS: Final = {"group": "apiVersion", "kind": "kind"}
 _OR_ADD: Final = "correct it, add its manifest, or say in `clusters` where it lives already"
 
@@ -38,7 +37,7 @@ def rollout_refusals(
     if not rollouts:
         return refused
     rollouts.sort(key=lambda pair: (standing(pair[0]), pair[0].origin))
-    scalers = _scalers(items)
+    scalers = scalers_of(item.value for item in items if isinstance(item.value, Manifest))
     same_name = _same_name(rollouts)
     others = {item.identity for item, _ in same_name}
     refused += same_name
@@ -123,33 +122,10 @@ def _same_name(rollouts: Sequence[tuple[ReadObject, WorkloadRollout]]) -> Refusa
     return refused
 
 
-def _scalers(items: Iterable[ReadObject]) -> dict[Identity, Manifest]:
-    """What sets the replicas of workloads, by the workload."""
-    found: dict[Identity, Manifest] = {}
-    for item in items:
-        if isinstance(item.value, Manifest) and item.value.key.group_kind in (_HPA, _KEDA):
-            scaled = _scaled_by(item.value)
-            if scaled is not None:
-                found.setdefault(scaled, item.value)
-    return found
-
-
-def _scaled_by(scaler: Manifest) -> Identity | None:
-    spec = scaler.body.get("spec")
-    reference: JsonObject | None = spec.get("scaleTargetRef") if isinstance(spec, Mapping) else None
-    if not isinstance(reference, Mapping):
-        return None
-    # KEDA's scaleTargetRef is of a Deployment where it says nothing else.
-    default = ("apps/v1", "Deployment") if scaler.key.group_kind == _KEDA else ("", "")
-    api_version, kind = reference.get("apiVersion", default[0]), reference.get("kind", default[1])
-    return str(api_version).rpartition("/")[0], str(kind), scaler.key.namespace, str(reference.get("name"))
-
-
 def _scaled(rollout: RolloutTrait, scalers: Mapping[Identity, Manifest]) -> Iterator[Break]:
     for workload, field in rollout.workloads:
         if (scaler := scalers.get(workload.identity)) is not None:
-            sentence = f"is scaled by {scaler.key} ({scaler.origin}), which would undo what the rollout does; "
-            yield field, f"{sentence}remove it while the rollout is there"
+            yield field, f"is {is_scaled_by(scaler)}"
 
 
 def _misspelt(rollout: RolloutTrait, known: KnownKinds) -> Iterator[Break]:

@@ -10,6 +10,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import Identity, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
+from gitfleet.api.scalers import is_scaled_by, scalers_of
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import (
     FOLLOWED,
@@ -216,6 +217,11 @@ def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Adva
     if why := lookup.request.permission.denial(record, status.cluster, (found.target, *found.sources)):
         denied = _waits(status, why, now)
         return None if record.removing else replace(denied, waits=why, asks=True)
+    if status.rolling_state is RollingState.VERIFYING_SPEC and placement_of(record) is not None:
+        scalers = scalers_of(wanted.manifests.values())
+        if scaler := next((scalers[k.identity] for k in (found.target, *found.sources) if k.identity in scalers), None):
+            why = f"its workload is {is_scaled_by(scaler)}"
+            return None if record.removing else replace(_waits(status, why, now), asks=True)
     is_ending = phase_of(status.rolling_state, status.batch_rolling_state) in LETTING_GO and bool(status.named)
     if target is None and seen.target is None and not is_ending:
         if record.removing or not seen.sources:

@@ -13,6 +13,7 @@ import pytest
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import RollingState
 from tests.builders import an_object, custom_definition, deployment, member_cluster, namespace, placement
+from tests.scenarios.test_workload_rollout_changes import images
 from tests.scenarios.world import World
 
 OLD = deployment("web", "web", "web:1", replicas=4)
@@ -246,6 +247,20 @@ def test_a_rollout_that_does_not_say_which_workload_it_moves_lets_none_change(
     world.commit(right)
     world.settle()
     assert (world.image("c1"), world.image("c1", "api")) == ("web:2", "api:2")
+
+
+def test_the_workload_of_a_snapshot_that_an_autoscaler_scales_stays_as_it_is() -> None:
+    world = a_world("c1")
+    world.commit(HPA)
+    world.settle()
+    world.commit(NEW, app(targetRevision="2", sourceRevision="1"))
+    world.settle()
+    assert images(world) == {"web:1": 4}
+    assert "its workload is scaled by HorizontalPodAutoscaler/web/web" in said(world)
+    world.commit(remove=[HPA])
+    world.settle()
+    (status,) = world.state().rollouts[NamespacedName("web", "web")].clusters
+    assert (world.image("c1"), status.rolling_state) == ("web:2", RollingState.SUCCEEDED)
 
 
 def test_a_source_of_nearly_the_name_of_what_the_commit_takes_away() -> None:

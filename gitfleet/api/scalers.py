@@ -1,0 +1,39 @@
+"""What sets the replicas of a workload: a HorizontalPodAutoscaler, or KEDA's ScaledObject."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from gitfleet.api.objects import Identity, JsonObject, Manifest
+
+_HPA: Final = ("autoscaling", "HorizontalPodAutoscaler")
+_KEDA: Final = ("keda.sh", "ScaledObject")
+
+
+def scalers_of(manifests: Iterable[Manifest]) -> dict[Identity, Manifest]:
+    """What sets the replicas of workloads, by the workload; of several the first."""
+    found: dict[Identity, Manifest] = {}
+    for manifest in manifests:
+        if manifest.key.group_kind in (_HPA, _KEDA) and (scaled := _scaled_by(manifest)) is not None:
+            found.setdefault(scaled, manifest)
+    return found
+
+
+def is_scaled_by(scaler: Manifest) -> str:
+    """The sentence on a rollout of a workload that something else scales, after "is"."""
+    where = f" ({scaler.origin})" if scaler.origin is not None else ""
+    return (
+        f"scaled by {scaler.key}{where}, which would undo what the rollout does; remove it while the rollout is there"
+    )
+
+
+def _scaled_by(scaler: Manifest) -> Identity | None:
+    spec = scaler.body.get("spec")
+    reference: JsonObject | None = spec.get("scaleTargetRef") if isinstance(spec, Mapping) else None
+    if not isinstance(reference, Mapping):
+        return None
+    # KEDA's scaleTargetRef is of a Deployment where it says nothing else.
+    default = ("apps/v1", "Deployment") if scaler.key.group_kind == _KEDA else ("", "")
+    api_version, kind = reference.get("apiVersion", default[0]), reference.get("kind", default[1])
+    return str(api_version).rpartition("/")[0], str(kind), scaler.key.namespace, str(reference.get("name"))
