@@ -52,8 +52,8 @@ def _rollout_of(record: RolloutRecord) -> WorkloadRollout:
 def rollout_update_breaks(old: RolloutRecord, new: WorkloadRollout) -> list[Break]:
     """What an edit of a rollout that runs on a cluster may not do: `lastBatchToRollout` only grows, `rolloutBatches`
     only change after it, and metrics, `paused` and `revertOnDelete` change freely. One with another target is another
-    rollout, and so is one that was removed."""
-    is_running = any(status.is_running for status in old.clusters)
+    rollout, and so is one that was removed, and one that still ends with other workloads than it names."""
+    is_running = any(status.is_running and not status.named for status in old.clusters)
     if old.removing or not is_running or _target(_rollout_of(old)) != _target(new):
         return []
     return list(_breaks(old, new))

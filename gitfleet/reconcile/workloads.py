@@ -87,25 +87,35 @@ def movement_of(
         observations=inputs.observations,
     )
     moving = workload.permitted(moving, state.rollouts, permission)
-    faulty = {
-        **workload.held_for_unnamed(state.rollouts, state.placements, handlers),
-        **_held_by_faulty(wanted, state, handlers),
-    }
-    if not faulty:
+    unnamed = workload.held_for_unnamed(state.rollouts, state.placements, handlers)
+    faulty = _held_by_faulty(wanted, state, handlers)
+    if not (unnamed or faulty or wanted.held_targets):
         return moving
-    clusters = sorted({*works, *state.inventory, *moving.held})
-    return replace(moving, held={name: {**faulty, **moving.held.get(name, {})} for name in clusters})
+    sound = {
+        key.identity
+        for record in state.rollouts.values()
+        for status in record.clusters
+        for key in (status.target, *status.sources)
+        if key is not None
+    }
+    held = dict[str, dict[Identity, HeldFields]]()
+    for name in sorted({*works, *state.inventory, *moving.held}):
+        slips = {one: fields for one, fields in {**unnamed.get(name, {}), **faulty}.items() if one not in sound}
+        # Where none of them is there yet, there are no pods that could change.
+        is_there = any(key.identity in slips for key in state.inventory.get(name, {}))
+        held[name] = {**(slips if is_there else {}), **wanted.held_targets, **moving.held.get(name, {})}
+    return replace(moving, held=held)
 
 
 def _held_by_faulty(wanted: Desired, state: FleetState, handlers: workload.Handlers) -> Mapping[Identity, HeldFields]:
-    """What rollouts with an error hold: what they name, and the workloads of placements."""
-    found = dict(wanted.held_targets)
+    """The workloads of placements that rollouts with an error hold."""
+    found: dict[Identity, HeldFields] = {}
     for key, held in wanted.held_placements.items():
         placement = state.placements.get(key)
         if placement is not None:
             components = (held.component,) if held.component else ()
-            inside = workload.workloads_in(placement, components, handlers)
-            found = {**dict.fromkeys(inside, held.fields), **found}
+            mine = workload.own_workloads(held.fields.rollout.namespace, placement, components, handlers)
+            found = {**dict.fromkeys(mine, held.fields), **found}
     return found
 
 

@@ -14,7 +14,6 @@ Everything here is pure.
 
 from gitfleet.workload.advance import Advance, advance_workloads
 from gitfleet.workload.built_in import BUILT_IN
-from gitfleet.workload.finding import workloads_in
 from gitfleet.workload.goals import batch_sizes
 from gitfleet.workload.handlers import (
     Counts,
@@ -26,7 +25,7 @@ from gitfleet.workload.handlers import (
     WorkloadHandler,
     Workloads,
 )
-from gitfleet.workload.misnamed import held_for_unnamed
+from gitfleet.workload.misnamed import held_for_unnamed, own_workloads
 from gitfleet.workload.movement import Movement, movement
 from gitfleet.workload.observing import keys_to_observe, pods_to_observe
 from gitfleet.workload.on_cluster import Request
@@ -51,7 +50,7 @@ __all__ = [
     "held_for_unnamed",
     "keys_to_observe",
     "movement",
+    "own_workloads",
     "permitted",
     "pods_to_observe",
-    "workloads_in",
 ]

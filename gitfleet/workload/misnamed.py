@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.api.placements import PlacementKey
@@ -20,40 +20,63 @@ def held_for_unnamed(
     rollouts: Mapping[NamespacedName, RolloutRecord],
     placements: Mapping[PlacementKey, PlacementRecord],
     handlers: Handlers,
-) -> dict[Identity, HeldFields]:
-    """The workloads of placements of which a rollout does not say which one it moves: they would all change at once."""
-    found: dict[Identity, HeldFields] = {}
+) -> dict[str, dict[Identity, HeldFields]]:
+    """The workloads of placements of which a rollout does not say which one it moves, by its clusters: they would all
+    change at once."""
+    found: dict[str, dict[Identity, HeldFields]] = {}
     for key, record in rollouts.items():
         of = placement_of(record)
         placement = placements.get(of) if of is not None else None
-        if placement is None or record.removing or any(status.target for status in record.clusters):
+        if placement is None or record.removing:
             continue
         try:
             find(record, placements, handlers)
         except NotOneWorkload as unclear:
             held = HeldFields(rollout=key, stays=True, untouched=str(unclear))
-            found.update(dict.fromkeys(workloads_in(placement, (), handlers), held))
+            mine = own_workloads(key.namespace, placement, (), handlers)
+            for status in record.clusters:
+                found.setdefault(status.cluster, {}).update(dict.fromkeys(mine, held))
         except NotFoundHere:
             continue  # its snapshot is not there, and no workload of now is meant
     return found
 
 
-def misnamed_source(
-    found: Found, wanted: Wanted, inventory: Inventory, observation: ClusterObservation
-) -> tuple[ObjectKey, ObjectKey] | None:
-    """A source that is nowhere, and a workload of nearly its name that no placement has any more: it would be deleted
-    with all of its pods. None where all sources are known, or none is near."""
-    missing = [one for one in found.sources if one.identity not in wanted.manifests and one not in inventory]
-    missing = [one for one in missing if observation.live.get(one) is None]
-    named = {key.identity for key in (found.target, *found.sources)}
-    for source in missing:
+def own_workloads(
+    namespace: str, placement: PlacementRecord, components: Sequence[str], handlers: Handlers
+) -> list[Identity]:
+    """The workloads of a placement that a slip in a rollout of a namespace may hold: those of its own namespace ("":
+    all), while the placement stays."""
+    if placement.placement.deleting is not None:
+        return []
+    return [one for one in workloads_in(placement, components, handlers) if namespace in ("", one[2])]
+
+
+def misnamed(
+    found: Found, wanted: Wanted, inventory: Inventory, observation: ClusterObservation, namespace: str
+) -> tuple[ObjectKey, str] | None:
+    """A workload of nearly the name of one that a rollout of `namespace` names and that is nowhere, and the sentence on
+    both: a source that would be deleted with all of its pods, as no placement has it any more, or the target that is
+    meant. None where all are known, or none is near."""
+    for key in (found.target, *found.sources):
+        is_known = key.identity in wanted.manifests or key in inventory or observation.live.get(key) is not None
+        if is_known or key.namespace != namespace:
+            continue
+        is_target = key is found.target
+        among = [one.key for one in wanted.manifests.values()] if is_target else list(inventory)
+        named = {one.identity for one in (found.target, *found.sources)}
         left = {
-            key.name: key
-            for key in inventory
-            if (key.group_kind, key.namespace) == (source.group_kind, source.namespace)
-            and key.identity not in wanted.manifests
-            and key.identity not in named
+            one.name: one
+            for one in among
+            if (one.group_kind, one.namespace) == (key.group_kind, namespace)
+            and one.identity not in named
+            and (is_target or one.identity not in wanted.manifests)
         }
-        if near := nearest(source.name, left):
-            return source, left[near]
+        if near := nearest(key.name, left):
+            meant = left[near]
+            if is_target:
+                return meant, f"{key} is nowhere, and {meant} has nearly its name; correct targetRef"
+            return (
+                meant,
+                f"{key} is nowhere, and {meant}, which is to be deleted, has nearly its name; correct sourceRef",
+            )
     return None

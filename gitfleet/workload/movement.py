@@ -128,8 +128,10 @@ def _beside(
 ) -> Iterator[tuple[Identity, HeldFields]]:
     """What is held beside the workloads that are moved: nothing is written to those that the rollout names from now on
     before it is about them, and those that earlier ones emptied get no pods back."""
+    is_wanted = any(key.identity in wanted.manifests for key in status.named)  # else all of them may go
     for key in status.named:
-        yield key.identity, HeldFields(rollout=record.key, untouched="it is not about this workload yet", stays=True)
+        untouched = "it is not about this workload yet"
+        yield key.identity, HeldFields(rollout=record.key, untouched=untouched, stays=is_wanted)
     for one in status.emptied:
         manifest, live = wanted.manifests.get(one.key.identity), observation.live.get(one.key)
         if manifest is not None and live is not None and manifest.digest == one.digest:
@@ -221,7 +223,11 @@ def _stays(record: RolloutRecord, status: ClusterRolloutStatus, needed: Needed, 
     is_early = status.rolling_state is RollingState.VERIFYING_SPEC
     if key == status.target:
         return bool(status.sources) and needed.sources and (status.is_running or is_early)
-    if key not in status.sources or not needed.target:
+    if key not in status.sources:
+        return False
+    if status.revert and status.is_running:
+        return True  # its pods are coming back
+    if not needed.target:
         return False
     return status.rolling_state is not RollingState.SUCCEEDED
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.conditions import find_condition
 from gitfleet.api.objects import Identity, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
@@ -21,6 +22,7 @@ from gitfleet.api.workload_records import (
     RollingState,
     RolloutMode,
     RolloutRecord,
+    WorkloadConditionType,
     WorkloadReason,
 )
 from gitfleet.api.workload_rollouts import RolloutTrait, WorkloadRollout
@@ -31,15 +33,25 @@ from gitfleet.model.works import Work
 from gitfleet.workload.batches import UnusablePlan
 from gitfleet.workload.cases import Advanced, Case, Needed, file_is_gone, is_placed, lacks_pods, workloads_of
 from gitfleet.workload.conditions import waiting
-from gitfleet.workload.finding import Found, NotFoundHere, Wanted, find, is_coming, named_by, placement_of, template_id
+from gitfleet.workload.finding import (
+    Found,
+    NotFoundHere,
+    NotOneWorkload,
+    Wanted,
+    find,
+    is_coming,
+    named_by,
+    placement_of,
+    template_id,
+)
 from gitfleet.workload.goals import left_to_change
 from gitfleet.workload.handlers import Handlers, WorkloadHandler, Workloads
-from gitfleet.workload.handlers.reading import is_seen, pods_there, ready_there
-from gitfleet.workload.misnamed import misnamed_source
+from gitfleet.workload.misnamed import misnamed
 from gitfleet.workload.permission import Permission
 from gitfleet.workload.phases import LETTING_GO, phase_of
 from gitfleet.workload.progress import advance_cluster
 from gitfleet.workload.records import Templates
+from gitfleet.workload.without_file import is_left_amid, why_awaited, why_kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,15 +204,16 @@ def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, 
     same = (found.target, found.sources) == (status.target, status.sources)
     others = () if same or status.target is None else (found.target, *found.sources)
     status = status if status.named == others else replace(status, named=others)
-    if phase_of(status.rolling_state, status.batch_rolling_state) in LETTING_GO and not same:
+    is_ending = record.removing or phase_of(status.rolling_state, status.batch_rolling_state) in LETTING_GO
+    if is_ending and not same and status.mode is not None:
         found = _claimed(status, request) or found  # it ends with what it was about
     if observation is None or not observation.reachable:
         return _waits(status, "the cluster does not answer", request.now)
-    if status.rolling_state is RollingState.VERIFYING_SPEC and not record.removing:
+    if (others or _is_to_begin(status)) and not is_ending:
         inventory = request.inventory.get(name, {})
-        if (near := misnamed_source(found, wanted, inventory, observation)) is not None:
-            why = f"{near[0]} is nowhere, and {near[1]}, which is to be deleted, has nearly its name; correct sourceRef"
-            return replace(_waits(replace(status, named=(near[1],)), why, request.now), asks=True)
+        if (near := misnamed(found, wanted, inventory, observation, record.key.namespace)) is not None:
+            keys = found.target, *found.sources, near[0]
+            return _asks(replace(status, named=keys), near[1], request.now)
     try:
         seen = workloads_of(found, status, wanted, observation)
     except NotFoundHere as not_read:
@@ -215,13 +228,12 @@ def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Adva
     record, status, found, wanted = here.record, here.status, here.found, here.wanted
     target, now = wanted.manifests.get(found.target.identity), lookup.request.now
     if why := lookup.request.permission.denial(record, status.cluster, (found.target, *found.sources)):
-        denied = _waits(status, why, now)
-        return None if record.removing else replace(denied, waits=why, asks=True)
+        return None if record.removing else _asks(status, why, now)
     if status.rolling_state is RollingState.VERIFYING_SPEC and placement_of(record) is not None:
         scalers = scalers_of(wanted.manifests.values())
         if scaler := next((scalers[k.identity] for k in (found.target, *found.sources) if k.identity in scalers), None):
             why = f"its workload is {is_scaled_by(scaler)}"
-            return None if record.removing else replace(_waits(status, why, now), asks=True)
+            return None if record.removing else _asks(status, why, now)
     is_ending = phase_of(status.rolling_state, status.batch_rolling_state) in LETTING_GO and bool(status.named)
     if target is None and seen.target is None and not is_ending:
         if record.removing or not seen.sources:
@@ -229,18 +241,19 @@ def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Adva
         if is_coming(found.target.identity, {status.cluster}, lookup.request.placements.values()):
             return _waits(status, f"{found.target} is not on the cluster yet; its placement has not come to it", now)
         why = f"{found.target} is not on the cluster and no placement brings it; correct targetRef, or place it"
-        return replace(_waits(status, why, now), asks=True)
+        return _asks(status, why, now)
     needed = Needed.of(found, wanted, seen)
     is_same = status.mode is RolloutMode.SOURCE_TO_TARGET and found.target == status.target
     goes_back = is_same and needed.sources and not needed.target
     digest = _wanted_digest(found, wanted)
     if record.removing and not goes_back and (ended := _ended(status, digest)) is not status:
-        if ended is None and (why := _keeps(status, found, seen)):
+        if ended is None and (why := why_kept(status, found, seen)):
             return replace(_asked(status, why, now), asks=True)
-        if ended is None and (why := _is_awaited(found, seen, needed)):
-            return _asked(replace(status, let_go=FOLLOWED), why, now)
+        if ended is None and (why := why_awaited(status, found, seen, needed)):
+            followed = _asked(replace(status, let_go=FOLLOWED), why, now)
+            return replace(followed, asks=not found.handler.size(seen.wanted or {}))
         return Advanced(status=ended) if ended is not None else None
-    if record.removing and seen.wanted is not None and _is_left_amid(status, needed):
+    if record.removing and seen.wanted is not None and is_left_amid(status, needed):
         return replace(_asked(status, file_is_gone(status), now), asks=True)
     if status.let_go == RELEASED and lookup.is_applied(status.cluster, target):
         left = left_to_change(record.rollout_plan, status, found.handler, seen, now)
@@ -302,8 +315,9 @@ def _found(record: RolloutRecord, status: ClusterRolloutStatus, request: Request
     """The workloads that the rollout names; those that it had claimed where it names none any more."""
     try:
         return find(record, request.placements, request.handlers)
-    except NotFoundHere:
-        if (claimed := _claimed(status, request)) is None:
+    except NotFoundHere as unclear:
+        claimed = _claimed(status, request)
+        if claimed is None or (isinstance(unclear, NotOneWorkload) and not record.removing):
             raise
         return claimed
 
@@ -316,37 +330,6 @@ def _claimed(status: ClusterRolloutStatus, request: Request) -> Found | None:
     return Found(target=status.target, sources=status.sources, handler=handler, revision=status.revision)
 
 
-def _keeps(status: ClusterRolloutStatus, found: Found, seen: Workloads) -> str:
-    """Why a target keeps its pods although its manifest has changed: it asks for none, as it was written for the
-    rollout to give it some. "" where nothing keeps them."""
-    if status.mode is not RolloutMode.SOURCE_TO_TARGET or seen.wanted is None or seen.target is None:
-        return ""
-    has = found.handler.size(seen.target.body)
-    if found.handler.size(seen.wanted) or not has:
-        return ""
-    return f"the manifest of {found.target} asks for no pods and {has} run; write their number into it, or remove it"
-
-
-def _is_left_amid(status: ClusterRolloutStatus, needed: Needed) -> bool:
-    """Whether a rollout whose file is gone has left pods as they were half way, or given them back to sources that
-    nobody wants."""
-    if status.rolling_state is not RollingState.ABANDONED or status.mode is None:
-        return False
-    goes_on = status.let_go in ("", RELEASED, FOLLOWED)
-    return not goes_on and not (status.revert and (needed.sources or not status.sources))
-
-
-def _is_awaited(found: Found, seen: Workloads, needed: Needed) -> str:
-    """Why sources that nobody wants any more stay: the target does not have its pods yet. "" where nothing stays."""
-    left = [live.key for live in seen.sources if pods_there(live)]
-    if not left or needed.sources or seen.wanted is None:
-        return ""
-    size, ready = found.handler.size(seen.wanted), ready_there(seen.target)
-    if seen.target is not None and is_seen(seen.target) and ready >= size:
-        return ""
-    return f"{ready} of {size} pods of {found.target} are ready, and {left[0]} stays until they all are"
-
-
 def _asked(status: ClusterRolloutStatus, sentence: str, now: datetime) -> Advanced:
     phase = phase_of(status.rolling_state, status.batch_rolling_state)
     return Advanced(status=waiting(status, phase, WorkloadReason.WAITING, sentence, now), waits=sentence)
@@ -356,6 +339,19 @@ def _wanted_digest(found: Found, wanted: Wanted) -> str:
     """That of the target's manifest: another one says what is to be of its pods."""
     manifest = wanted.manifests.get(found.target.identity)
     return manifest.digest[:16] if manifest is not None else "none"
+
+
+def _is_to_begin(status: ClusterRolloutStatus) -> bool:
+    """Whether a rollout has not begun and is not idle."""
+    if status.rolling_state is not RollingState.VERIFYING_SPEC:
+        return False
+    said = find_condition(status.conditions, WorkloadConditionType.SPEC_VERIFYING)
+    return said is None or said.reason != WorkloadReason.NOTHING_TO_ROLL
+
+
+def _asks(status: ClusterRolloutStatus, sentence: str, now: datetime) -> Advanced:
+    """Nothing is done until a person does something."""
+    return replace(_waits(status, sentence, now), waits=sentence, asks=True)
 
 
 def _waits(status: ClusterRolloutStatus, sentence: str, now: datetime) -> Advanced:

@@ -68,8 +68,7 @@ def verified(case: Case) -> ClusterRolloutStatus:
     the plan does not go with the workloads."""
     status, seen, handler, plan = case.status, case.seen, case.found.handler, case.record.rollout_plan
     _check_revision(case)
-    if seen.wanted is None and is_placed(seen.target):
-        raise NotYet(f"no placement has {case.found.target} any more", idle=True)
+    _check_placed(case)
     sizes = tuple(handler.size(one.body) for one in seen.sources)
     mode = _mode(case, sum(sizes))
     if seen.target is None:
@@ -104,6 +103,17 @@ def verified(case: Case) -> ClusterRolloutStatus:
         if refusal := handler.refusal(seen, goal_of(plan, claimed, case.now, number, batches)):
             raise UnusablePlan(refusal)
     return replace(claimed, originals=_originals(case, claimed))
+
+
+def _check_placed(case: Case) -> None:
+    """Whether a target that a placement had still has one."""
+    seen, handler = case.seen, case.found.handler
+    if seen.wanted is not None or not is_placed(seen.target):
+        return
+    gone = f"no placement has {case.found.target} any more"
+    if seen.sources and seen.target is not None and handler.size(seen.target.body):
+        raise NotYet(f"{gone}; write its manifest back, or name another target", asks=True)
+    raise NotYet(gone, idle=True)
 
 
 def _check_revision(case: Case) -> None:
