@@ -329,6 +329,11 @@ class RolloutHistory:
         if self.kind == "StatefulSet":
             missing = max(1, missing)
         ready = sum(map(_is_ready, pods))
+        if self.kind == "pair" and len(self.images) > 2:
+            missing += status.target_size // 4  # other content of the target, by its own strategy
+        if self.kind == "pair" and self._is_amid():
+            # As a source with pods of two contents gets smaller, its controller takes of both.
+            missing += sum(not _is_ready(pod) for pod in pods)
         assert ready >= self.size - missing, f"{ready} of {self.size} ready, {missing} may be not: {about}"
 
     def _check_gate(self, record: RolloutRecord, status: ClusterRolloutStatus, about: str) -> None:

@@ -111,8 +111,9 @@ def _increased_first(seen: Workloads, goal: Goal, step: Step) -> tuple[int, tupl
 
 
 def _stable_pods(live: LiveObject) -> int:
-    """How many pods it has; for one that stands still half way, with pods in excess until it has none, what it asks."""
-    return asked(live) if is_paused(live) else pods_there(live)
+    """How many pods it has. Those in excess that are not ready may stay until it has none: they are of content that
+    its own controller, or a rollout in place, has given up half way."""
+    return asked(live) if is_paused(live) else min(pods_there(live), max(asked(live), ready_there(live)))
 
 
 def _decreased_first(seen: Workloads, goal: Goal) -> tuple[int, tuple[int, ...]]:
