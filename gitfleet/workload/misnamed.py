@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.values import NamespacedName
-from gitfleet.api.workload_records import RolloutRecord
+from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutRecord
 from gitfleet.formats.near_names import nearest
 from gitfleet.model.held_fields import HeldFields
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.state import Inventory, PlacementRecord
 from gitfleet.workload.finding import Found, NotFoundHere, NotOneWorkload, Wanted, find, placement_of, workloads_in
 from gitfleet.workload.handlers import Handlers
+from gitfleet.workload.handlers.reading import ready_there
 
 
 def held_for_unnamed(
@@ -49,6 +50,23 @@ def own_workloads(
     if placement.placement.deleting is not None:
         return []
     return [one for one in workloads_in(placement, components, handlers) if namespace in ("", one[2])]
+
+
+def left_out(
+    found: Found, status: ClusterRolloutStatus, wanted: Wanted, inventory: Inventory, observation: ClusterObservation
+) -> tuple[ObjectKey, ...]:
+    """The workloads that a rollout was about and names no more, that no placement has any more, and that have ready
+    pods, which would go with them. None where nothing goes from sources to a target."""
+    if not status.sources and not found.sources:
+        return ()
+    named = {one.identity for one in (found.target, *found.sources)}
+    left = (one for one in (status.target, *status.sources) if one is not None and one.identity not in named)
+    return tuple(
+        key
+        for key in left
+        if key in inventory and key.identity not in wanted.manifests
+        if (live := observation.live.get(key)) is not None and ready_there(live)
+    )
 
 
 def misnamed(

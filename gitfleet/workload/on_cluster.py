@@ -46,7 +46,7 @@ from gitfleet.workload.finding import (
 )
 from gitfleet.workload.goals import left_to_change
 from gitfleet.workload.handlers import Handlers, WorkloadHandler, Workloads
-from gitfleet.workload.misnamed import misnamed
+from gitfleet.workload.misnamed import left_out, misnamed
 from gitfleet.workload.permission import Permission
 from gitfleet.workload.phases import LETTING_GO, phase_of
 from gitfleet.workload.progress import advance_cluster
@@ -198,6 +198,7 @@ def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, 
         return replace(told, asks=not named_by(record) and not status.is_over)
     if record.removing and lookup.is_named_by_other(record, found):
         return None
+    was = status
     if status.rolling_state is RollingState.VERIFYING_SPEC:
         # What it is about is held from now on, also where it has not been read yet.
         status = replace(status, target=found.target, sources=found.sources)
@@ -209,11 +210,9 @@ def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, 
         found = _claimed(status, request) or found  # it ends with what it was about
     if observation is None or not observation.reachable:
         return _waits(status, "the cluster does not answer", request.now)
-    if (others or _is_to_begin(status)) and not is_ending:
-        inventory = request.inventory.get(name, {})
-        if (near := misnamed(found, wanted, inventory, observation, record.key.namespace)) is not None:
-            keys = found.target, *found.sources, near[0]
-            return _asks(replace(status, named=keys), near[1], request.now)
+    asked = None if is_ending else _questioned(_Here(record, status, found, wanted), was, observation, lookup)
+    if asked is not None:
+        return asked
     try:
         seen = workloads_of(found, status, wanted, observation)
     except NotFoundHere as not_read:
@@ -221,6 +220,24 @@ def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, 
     if seen.target is not None and lacks_pods(found, status, observation):
         return _waits(status, f"the pods of {found.target} could not be read", request.now)
     return _over_seen(_Here(record, status, found, wanted), seen, turn, lookup)
+
+
+def _questioned(
+    here: _Here, was: ClusterRolloutStatus, observation: ClusterObservation, lookup: Lookup
+) -> Advanced | None:
+    """What a person is asked before a rollout begins with what it names now; None where all that goes is named."""
+    record, status, found, wanted = here.record, here.status, here.found, here.wanted
+    inventory, now = lookup.request.inventory.get(status.cluster, {}), lookup.request.now
+    left = left_out(found, was, wanted, inventory, observation)
+    if not (left or status.named or _is_to_begin(status)):
+        return None
+    if (near := misnamed(found, wanted, inventory, observation, record.key.namespace)) is not None:
+        kept = was if left else status  # what it was about is not forgotten
+        return _asks(replace(kept, named=(found.target, *found.sources, *left, near[0])), near[1], now)
+    if left:
+        why = f"{left[0]} has ready pods and no manifest any more, and is no source; name it in sourceRef"
+        return _asks(replace(was, named=(found.target, *found.sources, *left)), why, now)
+    return None
 
 
 def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Advanced | None:

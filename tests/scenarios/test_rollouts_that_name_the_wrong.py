@@ -33,6 +33,33 @@ def test_a_source_of_the_next_release_is_misspelt(first: dict[str, Any]) -> None
     assert played.least >= 4
 
 
+@pytest.mark.parametrize("sources", [(web(9),), ()], ids=["another", "none"])
+def test_a_release_leaves_out_a_workload_that_has_pods_and_no_manifest(sources: tuple[dict[str, Any], ...]) -> None:
+    """Names that differ in numbers alone are not near."""
+    played = Played([A], ([B, whole(B, A)], [A]), ([C, whole(C, *sources)], [B]))
+    assert played.images == {"web:2": 4} and played.least >= 4
+    assert "Deployment/web/web-2 has ready pods and no manifest any more, and is no source" in played.said
+    played.then(whole(C, B))
+    assert (played.images, played.states) == ({"web:3": 4}, {RollingState.SUCCEEDED}) and played.least >= 4
+
+
+def test_a_release_after_an_idle_rollout_leaves_out_what_has_pods() -> None:
+    """Its file was added once all pods were there."""
+    played = Played([A], ([whole(A, web(9))], []), ([C, whole(C, web(8))], [A]))
+    assert played.images == {"web:1": 4} and played.least >= 4
+    assert "Deployment/web/web-1 has ready pods and no manifest any more, and is no source" in played.said
+    played.then(whole(C, A))
+    assert (played.images, played.states) == ({"web:3": 4}, {RollingState.SUCCEEDED}) and played.least >= 4
+
+
+def test_a_release_leaves_out_the_ready_source_of_a_bad_one() -> None:
+    bad = web(2, "bad")
+    played = Played([A], ([bad, whole(bad, A)], [A]), ([C, whole(C, bad)], [bad]))
+    assert played.images["web:1"] == 4 and "Deployment/web/web-1 has ready pods and no manifest any more" in played.said
+    played.then(whole(C, A, bad))
+    assert played.images == {"web:3": 4} and played.least >= 4
+
+
 def test_the_target_of_a_first_release_is_misspelt() -> None:
     played = Played([OLD], ([MID, whole(MISSPELT, OLD)], [OLD]))
     assert played.least >= 4 and played.images == {"shop:old": 4}
