@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from gitfleet.api.annotations import At, Default, Inline
-from gitfleet.api.conditions import Conditions
+from gitfleet.api.conditions import Conditions, find_condition
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
 from gitfleet.api.metrics import MetricTemplate
@@ -222,6 +222,12 @@ class ClusterRolloutStatus:
     def is_running(self) -> bool:
         """Whether it has claimed its workload and not let go of it."""
         return self.rolling_state in _RUNNING
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to roll: the target has no other content than what was rolled last."""
+        said = find_condition(self.conditions, self.telling)
+        return said is not None and said.reason == WorkloadReason.NOTHING_TO_ROLL
 
     @property
     def telling(self) -> WorkloadConditionType:

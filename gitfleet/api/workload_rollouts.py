@@ -22,7 +22,9 @@ TRAIT_GROUP: Final = "standard.oam.dev"
 APP_GROUP: Final = "core.oam.dev"
 ROLLOUTS: Final = "rollouts"
 """The folder of the kinds."""
-ROLLOUT_KINDS: Final = ("RolloutTrait", "Rollout", "AppRollout", "ApplicationDeployment")
+TRAIT_KINDS: Final = ("RolloutTrait", "Rollout")
+APP_KINDS: Final = ("AppRollout", "ApplicationDeployment")
+ROLLOUT_KINDS: Final = (*TRAIT_KINDS, *APP_KINDS)
 """Their names."""
 WORKLOAD_KINDS: Final = frozenset(
     {

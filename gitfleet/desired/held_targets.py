@@ -4,7 +4,6 @@ written to them until it can be read. Otherwise a slip would let all of their po
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
 
 from gitfleet.api.faults import Fault, is_error
 from gitfleet.api.objects import GroupKind, Identity, JsonValue, Manifest
@@ -12,9 +11,11 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_rollouts import (
     APP_GROUP,
+    APP_KINDS,
     ROLLOUT_KINDS,
     ROLLOUTS,
     TRAIT_GROUP,
+    TRAIT_KINDS,
     WORKLOAD_KINDS,
     AppRollout,
     RolloutTrait,
@@ -24,9 +25,6 @@ from gitfleet.desired.paths import is_payload_path
 from gitfleet.desired.readings import ReadObject
 from gitfleet.formats.near_names import nearest
 from gitfleet.model.held_fields import HeldFields, HeldPlacement
-
-_TRAITS: Final = ("RolloutTrait", "Rollout")
-_APP_ROLLOUTS: Final = ("AppRollout", "ApplicationDeployment")
 
 
 def held_targets(
@@ -41,7 +39,7 @@ def held_targets(
     moved = {workload.identity for trait in traits for workload, _ in trait.workloads}
     found: dict[Identity, HeldFields] = {}
     for item in sorted(refused, key=lambda one: one.origin):
-        if item.identity in chosen or not _is_meant_as(item, RolloutTrait, _TRAITS):
+        if item.identity in chosen or not _is_meant_as(item, RolloutTrait, TRAIT_KINDS):
             continue
         held = _held(item, faults)
         for identity in _named(item, chosen, known):
@@ -59,7 +57,7 @@ def held_placements(
     moved = {rollout.placement for rollout in sound}
     found: dict[PlacementKey, HeldPlacement] = {}
     for item in sorted(refused, key=lambda one: one.origin):
-        if item.identity in chosen or not _is_meant_as(item, AppRollout, _APP_ROLLOUTS):
+        if item.identity in chosen or not _is_meant_as(item, AppRollout, APP_KINDS):
             continue
         placement, component = _placement(item.value, item.identity[2])
         if placement is not None and placement not in moved:

@@ -19,7 +19,6 @@ from gitfleet.api.workload_records import (
     RollingState,
     RolloutRecord,
     WebhookStatus,
-    WorkloadReason,
 )
 from gitfleet.api.workload_rollouts import ROLLOUTS
 from gitfleet.formats.sentences import and_more, counted
@@ -66,8 +65,7 @@ class RolloutProgress:
     @property
     def is_idle(self) -> bool:
         """Whether there is nothing to roll: the target has no other content than what was rolled last."""
-        found = telling_condition(self.status)
-        return found is not None and found.reason == WorkloadReason.NOTHING_TO_ROLL
+        return self.status.is_idle
 
     @property
     def is_done(self) -> bool:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from gitfleet.api.conditions import find_condition
 from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.values import NamespacedName
@@ -19,8 +18,6 @@ from gitfleet.api.workload_records import (
     RollingState,
     RolloutMode,
     RolloutRecord,
-    WorkloadConditionType,
-    WorkloadReason,
 )
 from gitfleet.formats.canonical_json import json_text
 from gitfleet.model.failures import Failures, Subject
@@ -78,8 +75,7 @@ def movement(
 def _holds(status: ClusterRolloutStatus) -> bool:
     """Whether a rollout holds anything: not before there is something to roll out, nor once all is done in place."""
     if status.rolling_state is RollingState.VERIFYING_SPEC:
-        said = find_condition(status.conditions, WorkloadConditionType.SPEC_VERIFYING)
-        return said is None or said.reason != WorkloadReason.NOTHING_TO_ROLL
+        return not status.is_idle
     return status.let_go != FOLLOWED and step_of(status) is not None
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.conditions import find_condition
 from gitfleet.api.objects import Identity, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
@@ -22,7 +21,6 @@ from gitfleet.api.workload_records import (
     RollingState,
     RolloutMode,
     RolloutRecord,
-    WorkloadConditionType,
     WorkloadReason,
 )
 from gitfleet.api.workload_rollouts import RolloutTrait, WorkloadRollout
@@ -229,7 +227,8 @@ def _questioned(
     record, status, found, wanted = here.record, here.status, here.found, here.wanted
     inventory, now = lookup.request.inventory.get(status.cluster, {}), lookup.request.now
     left = left_out(found, was, wanted, inventory, observation)
-    if not (left or status.named or _is_to_begin(status)):
+    is_to_begin = status.rolling_state is RollingState.VERIFYING_SPEC and not status.is_idle
+    if not (left or status.named or is_to_begin):
         return None
     if (near := misnamed(found, wanted, inventory, observation, record.key.namespace)) is not None:
         kept = was if left else status  # what it was about is not forgotten
@@ -356,14 +355,6 @@ def _wanted_digest(found: Found, wanted: Wanted) -> str:
     """That of the target's manifest: another one says what is to be of its pods."""
     manifest = wanted.manifests.get(found.target.identity)
     return manifest.digest[:16] if manifest is not None else "none"
-
-
-def _is_to_begin(status: ClusterRolloutStatus) -> bool:
-    """Whether a rollout has not begun and is not idle."""
-    if status.rolling_state is not RollingState.VERIFYING_SPEC:
-        return False
-    said = find_condition(status.conditions, WorkloadConditionType.SPEC_VERIFYING)
-    return said is None or said.reason != WorkloadReason.NOTHING_TO_ROLL
 
 
 def _asks(status: ClusterRolloutStatus, sentence: str, now: datetime) -> Advanced:
