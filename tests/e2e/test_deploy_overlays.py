@@ -23,7 +23,7 @@ Manifests = list[dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def admin(control_planes: ControlPlanes) -> Account:
-    server = control_planes.start("deploy", authorization="RBAC")
+    server = control_planes.start("overlays", authorization="RBAC")
     return Account(server, server.token)
 
 

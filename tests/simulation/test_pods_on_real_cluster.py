@@ -20,9 +20,10 @@ NODES = 3
 
 
 @pytest.fixture(scope="module")
-def cluster(control_planes: ControlPlanes) -> Iterator[ApiServer]:
-    """A cluster of its own: every DaemonSet has pods on the nodes that are made here."""
-    server = control_planes.start("pods")
+def cluster(control_planes: ControlPlanes, request: pytest.FixtureRequest) -> Iterator[ApiServer]:
+    """A cluster of its own for each module: every DaemonSet has pods on the nodes that are made here."""
+    # A server that is started again has all it had: one name for all modules would find its nodes there already.
+    server = control_planes.start(request.module.__name__.replace(".", "-").replace("_", "-"))
     with server.client() as api:
         for number in range(NODES):
             CoreV1Api(api).create_node(V1Node(metadata=V1ObjectMeta(name=f"node-{number}")))
