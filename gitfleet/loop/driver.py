@@ -164,7 +164,7 @@ class Driver:
         now, heads = self.clock.now(), self.reader.fetch(self.needed)
         inputs = self.gather(heads, now)
         self.checkpoint(Step.GATHERED)
-        if self._unchanged is not None and self._unchanged[0].still(inputs, due=self._is_due() or bool(inputs.answers)):
+        if self._unchanged is not None and self._unchanged[0].still(inputs, due=self._is_due() or inputs.has_news):
             return self._asked(heads, self._unchanged[1], self._rendering)
         inputs, decided, (decision, operations) = self._decided(inputs)
         self.checkpoint(Step.DECIDED)
@@ -254,9 +254,9 @@ class Driver:
             self.pull.gather(self._heads, self.branches, clusters)
         observations = self._kept.observe(self.fanout, clusters, self.workloads.keys(before, wanted, clusters))
         seen = self.workloads.with_pods(self.fanout, before, clusters, observations)
-        given, answers = self.approvals_of(wanted, before), self.workloads.answers()
-        told = self.asked_clusters.known(seen, now)
-        return Inputs(desired=wanted, before=before, observations=told, now=now, approvals=given, answers=answers)
+        given, told = self.approvals_of(wanted, before), self.asked_clusters.known(seen, now)
+        inputs = Inputs(desired=wanted, before=before, observations=told, now=now, approvals=given)
+        return self.workloads.told(inputs, self.pull.refused_steps() if self.pull is not None else ())
 
     def approvals_of(self, wanted: Desired, before: FleetState) -> FactsByApproval | None:
         """How the approvals came to the watched branch that may answer what waits; None where nobody looks."""

@@ -33,6 +33,7 @@ from gitfleet.model.operations import (
     Delete,
     Operation,
     Outcome,
+    RefusedStep,
     Write,
 )
 from gitfleet.model.state import Inventory
@@ -47,6 +48,7 @@ from gitfleet.pull import (
     outcomes_of,
     pods_of,
     read_delivery,
+    refused_steps,
     steps_by_cluster,
     writes_by_cluster,
 )
@@ -229,6 +231,15 @@ class PullClusters:
     def without_steps(self, decision: Decision) -> Decision:
         """The decision without the steps that are delivered to agents: nobody else carries them out."""
         return replace(decision, steps=tuple(one for one in decision.steps if one.cluster not in self._clusters))
+
+    def refused_steps(self) -> tuple[RefusedStep, ...]:
+        """The steps that stand in deliveries and that agents could not carry out."""
+        found = list[RefusedStep]()
+        for name, there in sorted(self._there.items()):
+            seen = self.reports.seen(name)
+            if seen is not None and there.delivery is not None:
+                found += refused_steps(name, there.delivery.steps, seen.report.outcomes)
+        return tuple(found)
 
     def _rolling(self, decision: Decision) -> dict[str, _Rolling]:
         """What the deliveries have for workload rollouts, by cluster."""

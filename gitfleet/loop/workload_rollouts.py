@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from gitfleet import workload
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import ObjectKey
 from gitfleet.loop.fanout import Fanout
-from gitfleet.model.calls import Answers
-from gitfleet.model.decisions import Decision
+from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.observations import ClusterObservation
-from gitfleet.model.operations import OutcomeCode, RolloutOutcome
+from gitfleet.model.operations import OutcomeCode, RefusedStep, RolloutOutcome
 from gitfleet.model.state import FleetState
 from gitfleet.ports.rollout_calls import RolloutCalls
 
@@ -62,9 +61,23 @@ class WorkloadRollouts:
         found = fanout.pods(clusters, asked) if asked else {}
         return {n: replace(one, pods=found[n]) if n in found else one for n, one in observations.items()}
 
-    def answers(self) -> Answers:
-        """What came of the calls that were started."""
-        return self.calls.answers() if self.calls is not None else {}
+    def refused(self) -> tuple[RefusedStep, ...]:
+        """The steps that the last pass tried and could not carry out. After a conflict it is decided again: that is no
+        refusal."""
+        return tuple(
+            RefusedStep(
+                cluster=step.cluster, rollout=step.rollout, key=step.key, code=outcome.code, message=outcome.message
+            )
+            for outcome in self.outcomes
+            if not outcome.ok and outcome.code is not OutcomeCode.CONFLICT
+            for step in (outcome.operation,)
+        )
+
+    def told(self, inputs: Inputs, reported: Iterable[RefusedStep]) -> Inputs:
+        """The inputs with what came of the calls that were started, and of the steps; `reported` are those that agents
+        could not carry out."""
+        answers = self.calls.answers() if self.calls is not None else {}
+        return replace(inputs, answers=answers, refused=(*self.refused(), *reported))
 
     def carry_out(self, fanout: Fanout, decision: Decision, make_sure: Callable[[], None]) -> None:
         """Carry out the steps, and start the calls; `make_sure` raises LostRace where they are not this process's any
@@ -73,10 +86,8 @@ class WorkloadRollouts:
         if decision.steps:
             make_sure()
             self.outcomes = fanout.perform_steps(decision.after.clusters, decision.steps)
-            for outcome in self.outcomes:
-                if not outcome.ok and outcome.code is not OutcomeCode.CONFLICT:
-                    step = outcome.operation
-                    log.warning("rollout %s on %s: %s: %s", step.rollout, step.cluster, step.reason, outcome.message)
+            for one in self.refused():
+                log.warning("rollout %s on %s: %s: %s", one.rollout, one.cluster, one.key, one.sentence)
         self._start_calls(decision)
 
     def _start_calls(self, decision: Decision) -> None:

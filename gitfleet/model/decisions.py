@@ -16,7 +16,7 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure
 from gitfleet.model.held_fields import HeldByCluster
 from gitfleet.model.observations import ClusterObservation
-from gitfleet.model.operations import Outcome, RolloutWrite
+from gitfleet.model.operations import Outcome, RefusedStep, RolloutWrite
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import FleetState
 from gitfleet.model.works import Work
@@ -39,6 +39,13 @@ class Inputs:
     """How the approvals came to the watched branch that may answer a request; None where nobody could look."""
     answers: Answers = field(default_factory=dict)
     """What came of the calls that earlier decisions asked for."""
+    refused: tuple[RefusedStep, ...] = ()
+    """The steps of workload rollouts that the pass before tried and could not carry out."""
+
+    @property
+    def has_news(self) -> bool:
+        """Whether anything came of what earlier decisions asked for."""
+        return bool(self.answers or self.refused)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -211,6 +211,30 @@ class RolloutOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedStep:
+    """A step of a workload rollout that was tried and not carried out: on which object, and why in one sentence."""
+
+    cluster: str
+    rollout: NamespacedName
+    key: ObjectKey
+    code: OutcomeCode
+    message: str
+
+    @property
+    def sentence(self) -> str:
+        """Why, without the object."""
+        return f"the last attempt failed: {self.message.removeprefix(f'{self.key}: ')}"
+
+    @property
+    def lasts(self) -> bool:
+        """Whether trying again without a change cannot help."""
+        return self.code in _LASTING
+
+
+_LASTING = frozenset({OutcomeCode.INVALID, OutcomeCode.FORBIDDEN, OutcomeCode.UNAUTHORIZED, OutcomeCode.NEEDS_CRD})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What came of one operation.
 

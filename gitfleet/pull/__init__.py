@@ -1,7 +1,7 @@
 """pull: clusters that are reached by their own agent, through git.
 
     delivered, performable        an operation on its way to an agent
-    delivered_step, performable_step      a step of a workload rollout likewise
+    delivered_step, performable_step, refused_steps      a step of a workload rollout likewise
     report_of, object_files       what an agent reports, as files
     read_delivery                 what a hub delivers, read by an agent
     read_report, seen_from        the same, read by the hub
@@ -32,7 +32,7 @@ from gitfleet.pull.reports import (
     reported_step,
     seen_from,
 )
-from gitfleet.pull.steps import delivered_step, performable_step, steps_by_cluster
+from gitfleet.pull.steps import delivered_step, performable_step, refused_steps, steps_by_cluster
 
 __all__ = [
     "LARGEST_OBJECT",
@@ -54,6 +54,7 @@ __all__ = [
     "pods_of",
     "read_delivery",
     "read_report",
+    "refused_steps",
     "report_content",
     "report_of",
     "reported",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from gitfleet.api.deliveries import DeliveredStep, StepAction
+from gitfleet.api.member_reports import ReportedOutcome
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.values import NamespacedName
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import DeletePod, Patch, RolloutWrite
+from gitfleet.model.operations import DeletePod, OutcomeCode, Patch, RefusedStep, RolloutWrite
 
 
 def steps_by_cluster(steps: Iterable[RolloutWrite]) -> dict[str, list[RolloutWrite]]:
@@ -42,13 +43,38 @@ def delivered_step(step: RolloutWrite, live: Mapping[ObjectKey, LiveObject | Non
     )
 
 
+def refused_steps(
+    cluster: str, steps: Iterable[DeliveredStep], outcomes: Iterable[ReportedOutcome]
+) -> list[RefusedStep]:
+    """The steps that an agent tried and could not carry out. One whose object changed meanwhile is decided again."""
+    failed = {one.id: one for one in outcomes if not one.ok and one.code in _CODES}
+    return [
+        RefusedStep(
+            cluster=cluster,
+            rollout=_rollout_of(step),
+            key=step.object,
+            code=OutcomeCode(failed[step.id].code),
+            message=failed[step.id].message,
+        )
+        for step in steps
+        if step.id in failed
+    ]
+
+
+_CODES = frozenset(code.value for code in OutcomeCode) - {OutcomeCode.CONFLICT.value}
+
+
+def _rollout_of(step: DeliveredStep) -> NamespacedName:
+    namespace, _, name = step.rollout.rpartition("/")
+    return NamespacedName(namespace, name)
+
+
 def performable_step(
     cluster: str, order: DeliveredStep, live: Mapping[ObjectKey, LiveObject | None]
 ) -> RolloutWrite | str:
     """What an agent performs for a step of a delivery over what it observes now, or why it cannot, in a sentence: its
     hub decides again over the next report."""
-    namespace, _, name = order.rollout.rpartition("/")
-    rollout = NamespacedName(namespace, name)
+    rollout = _rollout_of(order)
     if order.action is StepAction.DELETE_POD:
         return DeletePod(cluster=cluster, rollout=rollout, reason=order.reason, key=order.object, uid=order.uid)
     there = live.get(order.object)

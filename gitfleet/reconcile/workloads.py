@@ -46,6 +46,7 @@ def with_rollouts(
         inventory=state.inventory,
         observations=inputs.observations,
         answers=inputs.answers,
+        refused=inputs.refused,
         now=inputs.now,
         handlers=handlers,
         policy=wanted.config.policy,

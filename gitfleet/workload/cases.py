@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -14,6 +14,7 @@ from gitfleet.formats.managed_fields import is_own_apply, managed_entries
 from gitfleet.model.calls import Answers, Call
 from gitfleet.model.held_fields import ABSENT, Fields
 from gitfleet.model.observations import ClusterObservation, LiveObject
+from gitfleet.model.operations import RefusedStep
 from gitfleet.workload.fields import key_text
 from gitfleet.workload.finding import Found, Wanted, live_of
 from gitfleet.workload.handlers import WorkloadHandler, Workloads
@@ -27,7 +28,7 @@ class Case:
     cluster comes first ("": it is this one's turn); `renewed` that the plan is another one than in the pass before, or
     the file came back; `goes_back` that the target is to be deleted while a source is to stay; `mixed` that another
     rollout has left it with pods of two contents; `emptied` what keeps no pods where the rollout names other workloads
-    from now on."""
+    from now on; `refused` which of its steps the pass before could not carry out."""
 
     record: RolloutRecord
     status: ClusterRolloutStatus
@@ -46,6 +47,7 @@ class Case:
     emptied: tuple[EmptiedWorkload, ...] = ()
     taken_over: bool = False
     renewed: bool = False
+    refused: tuple[RefusedStep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +89,17 @@ class Needed:
 def file_is_gone(status: ClusterRolloutStatus) -> str:
     """What a person is to do about a rollout whose file went half way, in half a sentence."""
     return f"its file is gone: change the manifest of {status.target} in any way to go on without it, or bring it back"
+
+
+def why_left(left: Sequence[ObjectKey], what: str, refused: Collection[RefusedStep]) -> tuple[str, bool]:
+    """The sentence that says which objects still have something to do, with why the last attempt failed, and whether
+    only a person can change that."""
+    failed = next((one for one in refused if one.key in left), None)
+    first = failed.key if failed is not None else left[0]
+    more = f", and {len(left) - 1} more" if len(left) > 1 else ""
+    if failed is None:
+        return f"{first} {what}{more}", False
+    return f"{first} {what}{more}; {failed.sentence}", failed.lasts
 
 
 def workloads_of(

@@ -26,10 +26,11 @@ from gitfleet.api.workload_records import (
 from gitfleet.api.workload_rollouts import RolloutTrait, WorkloadRollout
 from gitfleet.model.calls import Answers
 from gitfleet.model.observations import ClusterObservation
+from gitfleet.model.operations import RefusedStep
 from gitfleet.model.state import Inventory, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.workload.batches import UnusablePlan
-from gitfleet.workload.cases import Advanced, Case, Needed, file_is_gone, is_placed, lacks_pods, workloads_of
+from gitfleet.workload.cases import Advanced, Case, Needed, file_is_gone, is_placed, lacks_pods, why_left, workloads_of
 from gitfleet.workload.conditions import waiting
 from gitfleet.workload.finding import (
     Found,
@@ -70,6 +71,7 @@ class Request:
     now: datetime
     handlers: Handlers
     policy: PlacingPolicy = USUAL_POLICY
+    refused: tuple[RefusedStep, ...] = ()
 
     @property
     def permission(self) -> Permission:
@@ -126,6 +128,10 @@ class Lookup:
             if other != record.key:
                 return f"rollout {other} moves {key}; let one rollout name it"
         return ""
+
+    def refused(self, record: RolloutRecord, status: ClusterRolloutStatus) -> tuple[RefusedStep, ...]:
+        """Which of its steps on a cluster the pass before could not carry out."""
+        return tuple(o for o in self.request.refused if (o.rollout, o.cluster) == (record.key, status.cluster))
 
     def wanted_on(self, cluster: str) -> Wanted:
         """What placements want on a cluster."""
@@ -273,7 +279,8 @@ def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Adva
         return replace(_asked(status, file_is_gone(status), now), asks=True)
     if status.let_go == RELEASED and lookup.is_applied(status.cluster, target):
         left = left_to_change(record.rollout_plan, status, found.handler, seen, now)
-        return Advanced(status=status, waits=f"{left[0]} is given back") if left else None
+        why, asks = why_left(left, "is to be given back", lookup.refused(record, status)) if left else ("", False)
+        return Advanced(status=status, waits=why, asks=asks) if left else None
     return _advanced(_case(here, seen, turn, lookup, goes_back=goes_back))
 
 
@@ -302,6 +309,7 @@ def _case(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup, *, goes_back
         goes_back=goes_back,
         mixed=lookup.is_mixed(record, name, found),
         emptied=emptied,
+        refused=lookup.refused(record, status),
     )
 
 

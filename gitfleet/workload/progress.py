@@ -19,7 +19,7 @@ from gitfleet.formats.sentences import counted
 from gitfleet.formats.times import time_text
 from gitfleet.model.calls import Call
 from gitfleet.workload.batches import UnusablePlan, last_batch
-from gitfleet.workload.cases import Advanced, Case
+from gitfleet.workload.cases import Advanced, Case, why_left
 from gitfleet.workload.conditions import entered, waiting
 from gitfleet.workload.goals import batches_for, goal_of, left_to_change
 from gitfleet.workload.handlers import Counts
@@ -207,7 +207,8 @@ def _in_place(work: _Pass) -> bool:
     case = work.case
     left = left_to_change(case.record.rollout_plan, case.status, case.found.handler, case.seen, case.now)
     if left:
-        work.wait(f"{left[0]} is to be changed" + (f", and {len(left) - 1} more" if len(left) > 1 else ""))
+        why, work.asks = why_left(left, "is to be changed", case.refused)
+        work.wait(why)
     return not left
 
 
