@@ -9,6 +9,7 @@ from typing import NamedTuple
 from gitfleet import schedule, workload
 from gitfleet.api.objects import Identity
 from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_records import RolloutRecord
 from gitfleet.api.workload_rollouts import ROLLOUT_KINDS, ROLLOUTS
 from gitfleet.apply import Works
 from gitfleet.model.decisions import Decision, Inputs
@@ -92,20 +93,26 @@ def movement_of(
     faulty = _held_by_faulty(wanted, state, handlers)
     if not (unnamed or faulty or wanted.held_targets):
         return moving
-    sound = {
-        key.identity
-        for record in state.rollouts.values()
-        for status in record.clusters
-        for key in (status.target, *status.sources)
-        if key is not None
-    }
+    moved_by = _moved_by(state.rollouts.values())
     held = dict[str, dict[Identity, HeldFields]]()
     for name in sorted({*works, *state.inventory, *moving.held}):
-        slips = {one: fields for one, fields in {**unnamed.get(name, {}), **faulty}.items() if one not in sound}
+        slips = {**unnamed.get(name, {}), **faulty}
+        slips = {one: fields for one, fields in slips.items() if not moved_by.get(one, set()) - {fields.rollout}}
         # Where none of them is there yet, there are no pods that could change.
         is_there = any(key.identity in slips for key in state.inventory.get(name, {}))
         held[name] = {**(slips if is_there else {}), **wanted.held_targets, **moving.held.get(name, {})}
     return replace(moving, held=held)
+
+
+def _moved_by(records: Iterable[RolloutRecord]) -> dict[Identity, set[NamespacedName]]:
+    """The rollouts that are about each workload, on any cluster."""
+    found: dict[Identity, set[NamespacedName]] = {}
+    for record in records:
+        for status in record.clusters:
+            for key in (status.target, *status.sources):
+                if key is not None:
+                    found.setdefault(key.identity, set()).add(record.key)
+    return found
 
 
 def _held_by_faulty(wanted: Desired, state: FleetState, handlers: workload.Handlers) -> Mapping[Identity, HeldFields]:

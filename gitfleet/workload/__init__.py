@@ -25,10 +25,10 @@ from gitfleet.workload.handlers import (
     WorkloadHandler,
     Workloads,
 )
+from gitfleet.workload.lookup import Request
 from gitfleet.workload.misnamed import held_for_unnamed, own_workloads
 from gitfleet.workload.movement import Movement, movement
 from gitfleet.workload.observing import keys_to_observe, pods_to_observe
-from gitfleet.workload.on_cluster import Request
 from gitfleet.workload.permission import Permission, permitted
 
 __all__ = [

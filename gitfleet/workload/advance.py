@@ -15,8 +15,9 @@ from gitfleet.model.failures import Failures, Subject
 from gitfleet.workload.cases import Advanced
 from gitfleet.workload.conditions import message_of
 from gitfleet.workload.finding import named_by, placement_of
+from gitfleet.workload.lookup import Lookup, Request
 from gitfleet.workload.nowhere import why_nowhere
-from gitfleet.workload.on_cluster import Lookup, Request, Turn, on_cluster
+from gitfleet.workload.on_cluster import Turn, on_cluster
 from gitfleet.workload.phases import phase_of
 from gitfleet.workload.records import record_of
 

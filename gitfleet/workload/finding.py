@@ -24,6 +24,10 @@ class NotOneWorkload(NotFoundHere):
     """A snapshot has none of the workloads that may be meant, or several."""
 
 
+class NotMadeYet(NotFoundHere):
+    """A revision that is named is beyond the newest one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
     """The workloads by their keys, and who knows their kind; `sources` are none where the target has both revisions.
@@ -92,6 +96,7 @@ def _of_snapshots(
     placement = placements.get(key) if key is not None else None
     if key is None or placement is None:
         raise NotFoundHere(f"there is no placement {key}; name one in placementRef")
+    _check_made(record, placement)
     manifest = _workload_in(record, placement, record.target_revision, handlers)
     target = manifest.key
     sources: tuple[ObjectKey, ...] = ()
@@ -102,6 +107,14 @@ def _of_snapshots(
     handler = _handler(target, sources, handlers)
     template = template_id(handler, manifest.body)
     return Found(target=target, sources=sources, handler=handler, revision=revision, template=template)
+
+
+def _check_made(record: RolloutRecord, placement: PlacementRecord) -> None:
+    newest = max((one.index for one in placement.resource_snapshots), default=None)
+    for wrong, index in (("targetRevision", record.target_revision), ("sourceRevision", record.source_revision)):
+        if newest is not None and index is not None and int(index) > newest:
+            name = placement.placement.key
+            raise NotMadeYet(f"placement {name} has no snapshot {index} yet; its newest is {newest}: correct {wrong}")
 
 
 def template_id(handler: WorkloadHandler, body: JsonObject) -> str:

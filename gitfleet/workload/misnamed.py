@@ -12,7 +12,16 @@ from gitfleet.formats.near_names import nearest
 from gitfleet.model.held_fields import HeldFields
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.state import Inventory, PlacementRecord
-from gitfleet.workload.finding import Found, NotFoundHere, NotOneWorkload, Wanted, find, placement_of, workloads_in
+from gitfleet.workload.finding import (
+    Found,
+    NotFoundHere,
+    NotMadeYet,
+    NotOneWorkload,
+    Wanted,
+    find,
+    placement_of,
+    workloads_in,
+)
 from gitfleet.workload.handlers import Handlers
 from gitfleet.workload.handlers.reading import ready_there
 
@@ -22,8 +31,8 @@ def held_for_unnamed(
     placements: Mapping[PlacementKey, PlacementRecord],
     handlers: Handlers,
 ) -> dict[str, dict[Identity, HeldFields]]:
-    """The workloads of placements of which a rollout does not say which one it moves, by its clusters: they would all
-    change at once."""
+    """The workloads of placements of which a rollout does not say which one it moves, or names a revision that is not
+    made yet, by its clusters: they would all change at once."""
     found: dict[str, dict[Identity, HeldFields]] = {}
     for key, record in rollouts.items():
         of = placement_of(record)
@@ -32,13 +41,15 @@ def held_for_unnamed(
             continue
         try:
             find(record, placements, handlers)
-        except NotOneWorkload as unclear:
+        except (NotOneWorkload, NotMadeYet) as unclear:
             held = HeldFields(rollout=key, stays=True, untouched=str(unclear))
-            mine = own_workloads(key.namespace, placement, (), handlers)
+            named = record.component_list if isinstance(unclear, NotMadeYet) else ()
+            mine = own_workloads(key.namespace, placement, named, handlers)
+            mine = mine or own_workloads(key.namespace, placement, (), handlers)
             for status in record.clusters:
                 found.setdefault(status.cluster, {}).update(dict.fromkeys(mine, held))
         except NotFoundHere:
-            continue  # its snapshot is not there, and no workload of now is meant
+            continue  # its snapshot is of long ago, and no workload of now is meant
     return found
 
 

@@ -8,7 +8,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.workload_records import RolloutRecord
 from gitfleet.workload.finding import Found, NotFoundHere, find, is_coming, placement_of
-from gitfleet.workload.on_cluster import Request
+from gitfleet.workload.lookup import Request
 
 
 def why_nowhere(record: RolloutRecord, request: Request) -> str:

@@ -1,0 +1,137 @@
+"""What all rollouts of a pass depend on, and what is worked out once for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import Identity, Manifest, ObjectKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
+from gitfleet.api.values import NamespacedName
+from gitfleet.api.workload_records import MIXED, ClusterRolloutStatus, RolloutRecord
+from gitfleet.api.workload_rollouts import RolloutTrait, WorkloadRollout
+from gitfleet.model.calls import Answers
+from gitfleet.model.observations import ClusterObservation
+from gitfleet.model.operations import RefusedStep
+from gitfleet.model.state import Inventory, PlacementRecord
+from gitfleet.model.works import Work
+from gitfleet.workload.cases import is_placed
+from gitfleet.workload.finding import Found, Wanted, template_id
+from gitfleet.workload.handlers import Handlers, WorkloadHandler, Workloads
+from gitfleet.workload.permission import Permission
+from gitfleet.workload.records import Templates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """All that workload rollouts depend on. `rollouts` and `templates` are those of the commit, `before` the records;
+    `kept` are rollouts whose absence from the commit does not count, as they may be in what cannot be read."""
+
+    rollouts: Mapping[NamespacedName, WorkloadRollout]
+    templates: Templates
+    before: Mapping[NamespacedName, RolloutRecord]
+    kept: Collection[NamespacedName]
+    clusters: Mapping[str, MemberCluster]
+    placements: Mapping[PlacementKey, PlacementRecord]
+    works: Mapping[str, tuple[Work, ...]]
+    inventory: Mapping[str, Inventory]
+    observations: Mapping[str, ClusterObservation]
+    answers: Answers
+    now: datetime
+    handlers: Handlers
+    policy: PlacingPolicy = USUAL_POLICY
+    refused: tuple[RefusedStep, ...] = ()
+
+    @property
+    def permission(self) -> Permission:
+        """By what it is judged which workloads may be moved."""
+        return Permission(
+            policy=self.policy, works=self.works, inventory=self.inventory, observations=self.observations
+        )
+
+
+@dataclass(slots=True)
+class Lookup:
+    """What is worked out once for all rollouts of a pass: what placements want on each cluster, and what identifies the
+    templates of manifests."""
+
+    request: Request
+    claims: dict[tuple[str, Identity], NamespacedName] = field(default_factory=dict)
+    """Which rollout moves a workload on a cluster."""
+    _wanted: dict[str, Wanted] = field(default_factory=dict)
+    _templates: dict[str, str] = field(default_factory=dict)
+    _named: dict[Identity, set[NamespacedName]] | None = None
+    _mixed: dict[tuple[str, ObjectKey], set[NamespacedName]] | None = None
+
+    def claim(self, record: RolloutRecord, status: ClusterRolloutStatus) -> None:
+        """Note what a rollout moves on a cluster."""
+        if status.is_running and status.target is not None:
+            for key in (status.target, *status.sources):
+                self.claims.setdefault((status.cluster, key.identity), record.key)
+
+    def is_named_by_other(self, record: RolloutRecord, found: Found) -> bool:
+        """Whether another rollout of the commit names the target: that one has it from now on."""
+        named = self._named
+        if named is None:
+            named = self._named = {}
+            for key, one in self.request.rollouts.items():
+                if isinstance(one, RolloutTrait):
+                    named.setdefault(one.target.identity, set()).add(key)
+        return bool(named.get(found.target.identity, set()) - {record.key})
+
+    def is_mixed(self, record: RolloutRecord, cluster: str, found: Found) -> bool:
+        """Whether another rollout has left the target with pods of two contents."""
+        mixed = self._mixed
+        if mixed is None:
+            mixed = self._mixed = {}
+            for key, other in self.request.before.items():
+                for status in other.clusters:
+                    if status.last_template == MIXED and status.target is not None:
+                        mixed.setdefault((status.cluster, status.target), set()).add(key)
+        return bool(mixed.get((cluster, found.target), set()) - {record.key})
+
+    def claimed_by_other(self, record: RolloutRecord, cluster: str, found: Found) -> str:
+        """Why the workloads are not this rollout's to move, "" where they are."""
+        for key in (found.target, *found.sources):
+            other = self.claims.get((cluster, key.identity), record.key)
+            if other != record.key:
+                return f"rollout {other} moves {key}; let one rollout name it"
+        return ""
+
+    def refused(self, record: RolloutRecord, status: ClusterRolloutStatus) -> tuple[RefusedStep, ...]:
+        """Which of its steps on a cluster the pass before could not carry out."""
+        return tuple(o for o in self.request.refused if (o.rollout, o.cluster) == (record.key, status.cluster))
+
+    def wanted_on(self, cluster: str) -> Wanted:
+        """What placements want on a cluster."""
+        if cluster not in self._wanted:
+            self._wanted[cluster] = Wanted.of(self.request.works.get(cluster, ()))
+        return self._wanted[cluster]
+
+    def template(
+        self, handler: WorkloadHandler, manifest: Manifest | None, seen: Workloads, status: ClusterRolloutStatus
+    ) -> str:
+        """What identifies the newest content of a target: as its placement has it, or else as it is; "" for none. One
+        that its placement has given up has no newer content than it had."""
+        if manifest is None and is_placed(seen.target):
+            return status.new_template or status.last_template
+        if manifest is None:
+            return template_id(handler, seen.target.body) if seen.target is not None else ""
+        if manifest.digest not in self._templates:
+            self._templates[manifest.digest] = template_id(handler, manifest.body)
+        return self._templates[manifest.digest]
+
+    def is_applied(self, cluster: str, manifest: Manifest | None) -> bool:
+        """Whether a manifest was applied as it is; what no placement has is as it is."""
+        if manifest is None:
+            return True
+        entry = self.request.inventory.get(cluster, {}).get(manifest.key)
+        return entry is not None and entry.uid is not None and entry.applied_digest == manifest.digest
+
+    def is_taken_over(self, cluster: str, manifest: Manifest | None) -> bool:
+        """Whether somebody else made what a manifest was applied to."""
+        entry = self.request.inventory.get(cluster, {}).get(manifest.key) if manifest is not None else None
+        return entry is not None and entry.taken_over

@@ -1,0 +1,104 @@
+"""An AppRollout whose revision or component is none, or is not the newest one: a rollout was asked for, so that no pod
+changes until a person says which revision is meant, whatever the rollout did before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gitfleet.api.workload_records import RollingState
+from tests.builders import deployment
+from tests.scenarios.test_workload_rollout_changes import images
+from tests.scenarios.test_workload_rollouts import a_world, app_rollout, status
+from tests.scenarios.world import World
+
+CONTENTS = [deployment("web", "web", f"web:{number}", replicas=4) for number in range(4)]
+
+
+def named(target: int | str, component: str = "", **plan: Any) -> dict[str, Any]:
+    """The rollout to a revision in two batches."""
+    body = app_rollout("web", str(target), numBatches=2, **plan)
+    return {**body, "spec": {**body["spec"], "componentList": [component]}} if component else body
+
+
+def never(newest: int) -> World:
+    """No rollout yet."""
+    return a_world(CONTENTS[0])
+
+
+def idle(newest: int) -> World:
+    """One that had nothing to roll out."""
+    return a_world(CONTENTS[0], named(0))
+
+
+def over(newest: int) -> World:
+    """One that has rolled out a revision."""
+    world = idle(newest)
+    world.commit(CONTENTS[1], named(1))
+    world.settle()
+    assert status(world).rolling_state is RollingState.SUCCEEDED
+    return world
+
+
+SLIPS: dict[str, tuple[Callable[[int], dict[str, Any]], str]] = {
+    "a revision too far": (lambda right: named(right + 1), "placement web has no snapshot {next} yet"),
+    "another number": (lambda right: named(222), "placement web has no snapshot 222 yet"),
+    "a component": (lambda right: named(right, "wbe"), "has no workload wbe"),
+}
+
+
+@pytest.mark.parametrize(("begin", "newest"), [(never, 0), (idle, 0), (over, 1)], ids=["never", "idle", "over"])
+@pytest.mark.parametrize("slip", SLIPS)
+def test_no_pod_changes_until_the_slip_is_corrected(begin: Any, newest: int, slip: str) -> None:
+    world, right = begin(newest), newest + 1
+    wrong, why = SLIPS[slip]
+    before = {f"web:{newest}": 4}
+    world.commit(CONTENTS[right], wrong(right))
+    world.settle()
+    result = world.reconcile()
+    assert result is not None
+    assert images(world) == before
+    (asked,) = result.asks
+    assert asked.startswith("rollout web/web on c1: ") and why.format(next=right + 1) in asked
+    world.restart()
+    world.settle()
+    assert images(world) == before
+    world.commit(named(right, lastBatchToRollout=0))
+    world.settle()
+    assert images(world) == {f"web:{newest}": 2, f"web:{right}": 2}
+    world.commit(named(right))
+    world.settle()
+    assert (images(world), status(world).rolling_state) == ({f"web:{right}": 4}, RollingState.SUCCEEDED)
+
+
+@pytest.mark.parametrize("target", [222, 0])
+def test_one_that_runs_goes_on_by_what_it_is_about(target: int) -> None:
+    world = idle(0)
+    world.commit(CONTENTS[1], named(1, lastBatchToRollout=0))
+    world.settle()
+    assert images(world) == {"web:0": 2, "web:1": 2}
+    world.commit(named(target, lastBatchToRollout=0))
+    world.settle()
+    assert images(world) == {"web:0": 2, "web:1": 2}, "no pod changes by a slip half way"
+    world.commit(named(1))
+    world.settle()
+    assert (images(world), status(world).rolling_state) == ({"web:1": 4}, RollingState.SUCCEEDED)
+
+
+def test_a_first_deployment_waits_for_no_revision() -> None:
+    world = a_world(CONTENTS[0], named(7))
+    assert images(world) == {"web:0": 4}, "there are no pods that could change"
+    result = world.reconcile()
+    assert result is not None and "placement web has no snapshot 7 yet; its newest is 0" in result.asks[0]
+
+
+def test_a_removed_rollout_holds_nothing() -> None:
+    world = never(0)
+    world.commit(CONTENTS[1], named(222))
+    world.settle()
+    assert images(world) == {"web:0": 4}
+    world.commit(remove=[named(222)])
+    world.settle()
+    assert images(world) == {"web:1": 4}
