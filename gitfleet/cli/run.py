@@ -159,15 +159,21 @@ def _continuous(settings: Settings, watched: Watched, output: str) -> int:
 
 
 def _fail_with_runs(result: ReconcileResult) -> None:
-    """BadInput where the last run of a placement failed."""
+    """BadInput where the last run of a placement, or a workload rollout, failed."""
     from gitfleet.formats.sentences import more_than_first
-    from gitfleet.views import last_run_failures
+    from gitfleet.views import last_run_failures, rollout_failures
 
     failed = last_run_failures(result.state.runs.values(), result.state.placements)
     if failed:
         raise BadInput(
             f"{min(failed.values())}{more_than_first(failed)}",
             hint="`gitfleet get runs -o wide` lists them; add a new run, or remove the file of one that is done with",
+        )
+    if rollouts := rollout_failures(result.state.rollouts.values()):
+        raise BadInput(
+            f"{rollouts[0]}{more_than_first(rollouts)}",
+            hint="`gitfleet describe rollout NAME` says it of each cluster; commit other content of its target, or "
+            "remove its file",
         )
 
 

@@ -169,6 +169,21 @@ def _moving(record: PlacementRecord) -> PlacementRecord:
     return replace(record, bindings=tuple(stay))
 
 
+def _without_asking(record: PlacementRecord, plan: RolloutPlan | None, decision: Decision) -> PlacementRecord:
+    """A placement without the clusters where all that is not as it is to be belongs to workload rollouts that wait for
+    a person, and where there are any, without those whose turn comes after them."""
+    asking = set[str]()
+    for binding in record.bindings:
+        held, name = decision.held.get(binding.cluster, {}), binding.cluster
+        holders = [held[one.key.identity].rollout if one.key.identity in held else None for one in binding.failed]
+        if holders and all(one is not None and (name, one) in decision.asking for one in holders):
+            asking.add(name)
+    if not asking:
+        return record
+    later = {held.cluster for held in plan.held} if plan is not None else set()
+    return replace(record, bindings=tuple(one for one in record.bindings if one.cluster not in asking | later))
+
+
 def all_frozen(waiting: Iterable[str], decision: Decision) -> bool:
     """Whether there are sentences of `waiting_sentences` and each ends with a freeze that is in force."""
     said, inputs = tuple(waiting), decision.inputs
@@ -184,7 +199,7 @@ def waiting_sentences(state: FleetState, decision: Decision, failures: Failures)
     stopped = {removal.placement for removal in held if removal.kind is RemovalKind.PLACEMENT}
     for key, record in state.placements.items():
         plan = decision.plans.get(key)
-        moving = _moving(record) if key in stopped else record
+        moving = _without_asking(_moving(record) if key in stopped else record, plan, decision)
         waits = failures.contain(Subject.of_placement(key), (), rollout.waiting_for, moving, plan)
         rolling += waits if waits and not kept_elsewhere(state, record, plan, keepers) else ()
         rolling += plan.waiting if plan is not None else ()

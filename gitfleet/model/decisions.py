@@ -10,6 +10,7 @@ from gitfleet.api.holds import Removal
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
+from gitfleet.api.values import NamespacedName
 from gitfleet.model.approvals import FactsByApproval
 from gitfleet.model.calls import Answers, Call
 from gitfleet.model.desired import Desired
@@ -73,6 +74,8 @@ class Decision:
     """What waits beside the rollouts, in a sentence each."""
     asks: tuple[str, ...] = ()
     """What only a person can let go on beside the rollouts of placements, in a sentence each."""
+    asking: frozenset[tuple[str, NamespacedName]] = frozenset()
+    """The workload rollouts that wait for a person, each with its cluster."""
     steps: tuple[RolloutWrite, ...] = ()
     """What workload rollouts do on clusters."""
     calls: tuple[Call, ...] = ()

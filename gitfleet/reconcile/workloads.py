@@ -59,7 +59,8 @@ def with_rollouts(
 def with_advance(decision: Decision, advance: workload.Advance) -> Decision:
     """A decision with what its workload rollouts wait for, and ask, beside what its runs do."""
     calls = (*decision.calls, *advance.calls)
-    return replace(decision, waiting=advance.waiting, asks=advance.asks, calls=calls)
+    told = replace(decision, waiting=advance.waiting, asks=advance.asks, asking=advance.asking)
+    return replace(told, calls=calls)
 
 
 def _kept(wanted: Desired, known: Collection[NamespacedName]) -> frozenset[NamespacedName]:

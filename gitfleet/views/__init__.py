@@ -15,6 +15,7 @@ fleet_gauges(state)                             what `/metrics` shows of a state
 notification_message(Occasion, occurrences)     what is sent to the destinations of notifications
 explanation(...), no_placement, recorded_plan(record, Recorded)   what `explain` prints
 last_run_failures(runs, records)                why the last runs of placements failed
+rollout_failures(records)                       which workload rollouts failed, and why
 rollout_to_pause(kind, name, rollouts), with_pause(content, rollout, paused)    what `pause` and `resume` commit
 rollout_lines(kind, state, name)                what `describe` says of how far a workload rollout is
 """
@@ -66,7 +67,7 @@ from gitfleet.views.rollout_documents import placements_of_rollout, rollout_sent
 from gitfleet.views.runs import last_run_failures, pending_request, run_waits
 from gitfleet.views.shown import shown_object
 from gitfleet.views.tables import Table, age
-from gitfleet.views.workload_rollouts import rollout_lines
+from gitfleet.views.workload_rollouts import rollout_failures, rollout_lines
 
 __all__ = [
     "ClusterSides",
@@ -121,6 +122,7 @@ __all__ = [
     "reason_sentence",
     "recorded_plan",
     "rollback_of",
+    "rollout_failures",
     "rollout_lines",
     "rollout_sentences",
     "rollout_to_pause",

@@ -239,6 +239,18 @@ def rollout_views(state: StateReader, name: str | None = None) -> Iterator[Rollo
     return (RolloutView(record=one) for one in by_key(state.each(RolloutRecord, name)))
 
 
+def rollout_failures(records: Iterable[RolloutRecord]) -> list[str]:
+    """Which rollouts failed, on the first of their clusters where they did and why, in a sentence each."""
+    failed = (
+        next((one for one in RolloutView(record=record).clusters if one.status.rolling_state is _FAILED), None)
+        for record in by_key(records)
+    )
+    return [f"rollout {one.record.key} failed on {one.status.cluster}: {one.message}" for one in failed if one]
+
+
+_FAILED = RollingState.FAILED
+
+
 def by_key(records: Iterable[RolloutRecord]) -> list[RolloutRecord]:
     """Rollouts by their keys."""
     return sorted(records, key=lambda record: record.key)

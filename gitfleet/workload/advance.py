@@ -32,6 +32,8 @@ class Advance:
     wake_at: datetime | None = None
     waiting: tuple[str, ...] = ()
     asks: tuple[str, ...] = ()
+    asking: frozenset[tuple[str, NamespacedName]] = frozenset()
+    """The rollouts that wait for a person, each with its cluster."""
 
 
 @dataclass(slots=True)
@@ -43,6 +45,7 @@ class _Found:
     wakes: list[datetime] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
     asks: list[str] = field(default_factory=list)
+    asking: set[tuple[str, NamespacedName]] = field(default_factory=set)
 
 
 def advance_workloads(request: Request, failures: Failures) -> Advance:
@@ -63,6 +66,7 @@ def advance_workloads(request: Request, failures: Failures) -> Advance:
         wake_at=min(found.wakes, default=None),
         waiting=tuple(found.waiting),
         asks=tuple(found.asks),
+        asking=frozenset(found.asking),
     )
 
 
@@ -87,6 +91,7 @@ def _advance_one(key: NamespacedName, found: _Found, failures: Failures) -> Roll
         found.calls += advanced.calls
         found.wakes += [advanced.wake_at] if advanced.wake_at is not None else []
         if advanced.asks or advanced.status.rolling_state is RollingState.FAILED:
+            found.asking.add((name, key))
             stopped.append(f"{name}: {advanced.waits or _ending(advanced.status)}")
         elif advanced.waits:
             moving.append(f"{name}: {advanced.waits}")

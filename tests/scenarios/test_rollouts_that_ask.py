@@ -1,0 +1,60 @@
+"""A workload rollout that waits for a person: the fleet is settled, as nothing else goes on either, however many
+clusters come after the one that waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern, WebhookRule
+from gitfleet.views import rollout_failures
+from tests.builders import deployment, member_cluster, namespace, placement
+from tests.scenarios.test_workload_rollouts import rollout
+from tests.scenarios.world import World
+
+OLD, NEW = deployment("web", "web", "web:1", replicas=4), deployment("web", "web", "web:2", replicas=4)
+HOOK = {"type": "pre-batch-rollout", "name": "gate", "url": "https://gate.example/x", "onFailure": "fail"}
+
+
+def a_world(clusters: int, webhooks: tuple[WebhookRule, ...] = (), **plan: Any) -> World:
+    """Clusters with new content under a rollout, at rest."""
+    world = World(webhooks=webhooks)
+    members = [member_cluster(f"c{number}") for number in range(clusters)]
+    world.commit(*members, namespace("web"), placement("web", "web"), OLD, rollout(OLD, numBatches=2))
+    world.settle()
+    world.commit(NEW, rollout(OLD, numBatches=2, **plan))
+    world.settle()
+    return world
+
+
+@pytest.mark.parametrize("clusters", [1, 3, 8])
+@pytest.mark.parametrize("plan", [{"lastBatchToRollout": 0}, {"paused": True}, {"rolloutWebhooks": [HOOK]}])
+def test_nothing_else_is_waited_for(clusters: int, plan: dict[str, Any]) -> None:
+    world = a_world(clusters, (WebhookRule(url="*", status=403),), **plan)
+    result = world.reconcile()
+    assert result is not None
+    assert (result.settled, result.waiting) == (True, ())
+    assert any(one.startswith("rollout web/web on c") for one in result.asks)
+    failed = [f"rollout web/web failed on c{n}: webhook gate rejected: the scenario" for n in range(clusters)]
+    found = rollout_failures(result.state.rollouts.values())
+    assert [one.startswith(tuple(failed)) for one in found] == [True] * ("rolloutWebhooks" in plan)
+    world.commit(remove=[rollout(OLD)])
+    world.commit(deployment("web", "web", "web:3", replicas=4))
+    world.settle()
+    result = world.reconcile()
+    assert result is not None
+    assert (result.settled, result.waiting, result.asks) == (True, (), ())
+
+
+def test_what_is_unavailable_beside_it_is_waited_for() -> None:
+    never = ClusterRule(object=ObjectPattern(kind="Deployment", name="other"), available="never")
+    world = World(rules=(never,))
+    world.commit(member_cluster("c0"), namespace("web"), placement("web", "web"), OLD, rollout(OLD, numBatches=2))
+    world.settle()
+    other = deployment("web", "other", "web:1", replicas=1)
+    world.commit(NEW, other, rollout(OLD, numBatches=2, lastBatchToRollout=0))
+    world.settle()
+    result = world.reconcile()
+    assert result is not None
+    assert not result.settled and "Deployment/web/other is not available" in result.waiting[0]
