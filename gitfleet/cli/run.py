@@ -113,7 +113,7 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, wat
     elif until_settled and result is not None and not result.settled:
         raise _not_settled(result, timeout)
     if until_settled and result is not None:
-        _fail_with_runs(result)
+        fail_with_rollouts(result)
     return 0
 
 
@@ -158,7 +158,7 @@ def _continuous(settings: Settings, watched: Watched, output: str) -> int:
     return ending.exit_code(continuous=True) if ending.number else 0
 
 
-def _fail_with_runs(result: ReconcileResult) -> None:
+def fail_with_rollouts(result: ReconcileResult) -> None:
     """BadInput where the last run of a placement, or a workload rollout, failed."""
     from gitfleet.formats.sentences import more_than_first
     from gitfleet.views import last_run_failures, rollout_failures

@@ -3,11 +3,14 @@ clusters come after the one that waits."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern, WebhookRule
+from gitfleet.cli.run import fail_with_rollouts
+from gitfleet.errors import BadInput
 from gitfleet.views import rollout_failures
 from tests.builders import deployment, member_cluster, namespace, placement
 from tests.scenarios.test_workload_rollouts import rollout
@@ -39,6 +42,8 @@ def test_nothing_else_is_waited_for(clusters: int, plan: dict[str, Any]) -> None
     failed = [f"rollout web/web failed on c{n}: webhook gate rejected: the scenario" for n in range(clusters)]
     found = rollout_failures(result.state.rollouts.values())
     assert [one.startswith(tuple(failed)) for one in found] == [True] * ("rolloutWebhooks" in plan)
+    with pytest.raises(BadInput, match="rollout web/web failed on c0: ") if found else nullcontext():
+        fail_with_rollouts(result)
     world.commit(remove=[rollout(OLD)])
     world.commit(deployment("web", "web", "web:3", replicas=4))
     world.settle()
