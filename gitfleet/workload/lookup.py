@@ -62,6 +62,7 @@ class Lookup:
     claims: dict[tuple[str, Identity], NamespacedName] = field(default_factory=dict)
     """Which rollout moves a workload on a cluster."""
     _wanted: dict[str, Wanted] = field(default_factory=dict)
+    _owned: dict[str, frozenset[Identity]] = field(default_factory=dict)
     _templates: dict[str, str] = field(default_factory=dict)
     _named: dict[Identity, set[NamespacedName]] | None = None
     _mixed: dict[tuple[str, ObjectKey], set[NamespacedName]] | None = None
@@ -100,6 +101,12 @@ class Lookup:
             if other != record.key:
                 return f"rollout {other} moves {key}; let one rollout name it"
         return ""
+
+    def is_owned(self, cluster: str, key: ObjectKey) -> bool:
+        """Whether an object is gitfleet's: what a placement left on the cluster is not."""
+        if cluster not in self._owned:
+            self._owned[cluster] = frozenset(one.identity for one in self.request.inventory.get(cluster, {}))
+        return key.identity in self._owned[cluster]
 
     def refused(self, record: RolloutRecord, status: ClusterRolloutStatus) -> tuple[RefusedStep, ...]:
         """Which of its steps on a cluster the pass before could not carry out."""

@@ -18,7 +18,7 @@ from gitfleet.api.workload_records import (
 )
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.workload.batches import UnusablePlan
-from gitfleet.workload.cases import Advanced, Case, Needed, file_is_gone, lacks_pods, why_left, workloads_of
+from gitfleet.workload.cases import Advanced, Case, Needed, lacks_pods, why_left, workloads_of
 from gitfleet.workload.conditions import waiting
 from gitfleet.workload.finding import (
     Found,
@@ -37,7 +37,7 @@ from gitfleet.workload.lookup import Lookup, Request
 from gitfleet.workload.misnamed import left_out, misnamed
 from gitfleet.workload.phases import LETTING_GO, phase_of
 from gitfleet.workload.progress import advance_cluster
-from gitfleet.workload.without_file import is_left_amid, why_awaited, why_kept
+from gitfleet.workload.without_file import is_left_amid, why_awaited, why_kept, why_left_amid
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +155,11 @@ def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Adva
             followed = _asked(replace(status, let_go=FOLLOWED), why, now)
             return replace(followed, asks=not found.handler.size(seen.wanted or {}))
         return Advanced(status=ended) if ended is not None else None
-    if record.removing and seen.wanted is not None and is_left_amid(status, needed):
-        return replace(_asked(status, file_is_gone(status), now), asks=True)
+    if record.removing and is_left_amid(status, needed):
+        if why := why_left_amid(record.rollout_plan, status, found, seen, now):
+            return replace(_asked(status, why, now), asks=True)
+        if seen.wanted is None and status.mode is RolloutMode.IN_PLACE:
+            status = replace(status, let_go=RELEASED)
     if status.let_go == RELEASED and lookup.is_applied(status.cluster, target):
         left = left_to_change(record.rollout_plan, status, found.handler, seen, now)
         why, asks = why_left(left, "is to be given back", lookup.refused(record, status)) if left else ("", False)
@@ -180,6 +183,7 @@ def _case(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup, *, goes_back
         wanted_digest=_wanted_digest(found, wanted),
         snapshot=wanted.snapshots.get(placement, "") if placement is not None else "",
         applied=lookup.is_applied(name, target),
+        owned=target is not None or lookup.is_owned(name, found.target),
         taken_over=lookup.is_taken_over(name, target),
         now=lookup.request.now,
         answers=lookup.request.answers,

@@ -106,9 +106,9 @@ def verified(case: Case) -> ClusterRolloutStatus:
 
 
 def _check_placed(case: Case) -> None:
-    """Whether a target that a placement had still has one."""
+    """Whether a target that a placement had still has one. What a placement left there is gitfleet's no more."""
     seen, handler = case.seen, case.found.handler
-    if seen.wanted is not None or not is_placed(seen.target):
+    if seen.wanted is not None or not (case.owned and is_placed(seen.target)):
         return
     gone = f"no placement has {case.found.target} any more"
     if seen.sources and seen.target is not None and handler.size(seen.target.body):
@@ -162,10 +162,13 @@ def _size(case: Case, mode: RolloutMode, original: int) -> int:
 
 
 def _originals(case: Case, claimed: ClusterRolloutStatus) -> JsonObject | None:
-    """The values of the fields that the rollout is going to hold, where no placement has the workload."""
-    target = case.seen.target
+    """The values of the fields that the rollout is going to hold, where no placement has the workload. One that begins
+    again amid its way finds its own there."""
+    target, status = case.seen.target, case.status
     if case.seen.wanted is not None or target is None:
         return None
+    if status.attempt and status.last_template == MIXED:
+        return status.originals
     goal = goal_of(case.record.rollout_plan, claimed, case.now)
     scaling = case.found.handler.scale(case.seen, goal, Step.FIRST)
     held = next((f for key, f in scaling.fields.items() if key.identity == target.key.identity), {})

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
+from gitfleet.api.rollout_plans import RolloutPlan
 from gitfleet.api.workload_records import FOLLOWED, RELEASED, ClusterRolloutStatus, RollingState, RolloutMode
 from gitfleet.model.held_fields import ABSENT, value_at
-from gitfleet.workload.cases import Needed
+from gitfleet.workload.cases import Needed, file_is_gone
 from gitfleet.workload.finding import Found
+from gitfleet.workload.goals import left_to_change
 from gitfleet.workload.handlers import Workloads
 from gitfleet.workload.handlers.reading import REPLICAS, is_seen, pods_there, ready_there
 
@@ -28,6 +32,24 @@ def is_left_amid(status: ClusterRolloutStatus, needed: Needed) -> bool:
         return False
     goes_on = status.let_go in ("", RELEASED, FOLLOWED)
     return not goes_on and not (status.revert and (needed.sources or not status.sources))
+
+
+def why_left_amid(plan: RolloutPlan, status: ClusterRolloutStatus, found: Found, seen: Workloads, now: datetime) -> str:
+    """What a person is to do about pods that were left half way; "" where somebody has gone on by hand with a workload
+    that no placement has, or there is nothing to do."""
+    if seen.wanted is not None:
+        return file_is_gone(status)
+    live = seen.target
+    if status.mode is not RolloutMode.IN_PLACE or live is None:
+        return ""
+    goes_on = left_to_change(plan, status, found.handler, seen, now) or not found.handler.has_older_pods(live.body)
+    if goes_on:
+        return ""
+    key = found.target
+    by_hand = "change there how it updates"
+    if key.kind == "Deployment":
+        by_hand = f"`kubectl -n {key.namespace} rollout resume deployment/{key.name}` there"
+    return f"its file is gone, and no placement has {key}: bring the file back, or go on by hand: {by_hand}"
 
 
 def why_awaited(status: ClusterRolloutStatus, found: Found, seen: Workloads, needed: Needed) -> str:
