@@ -41,7 +41,9 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
     if work.apply_strategy.type.only_reports:
         return _report(manifest, work, live, claims)
     if waits := request.compared.ignored.untouched(key):
-        return left_alone(manifest, work, live, KeepCode.ROLLOUT, waits)
+        is_applied = live is not None and _is_as_applied(manifest, work, live, claims)
+        code, why = (KeepCode.IN_PLACE, "as applied") if is_applied else (KeepCode.ROLLOUT, waits)
+        return left_alone(manifest, work, live, code, why)
     holder = claims.holders[identity]
     if holder is not work.placement and holder != work.placement:
         return _of_another(holder, manifest, work, live, claims)
@@ -66,6 +68,16 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
     if entry is None or (entry.uid is None and not is_unreported(entry, live)) or entry.uid not in (None, live.uid):
         return _take_over(manifest, work, live, entry, claims)
     return _reapply(manifest, work, live, entry, claims)
+
+
+def _is_as_applied(manifest: Manifest, work: Work, live: LiveObject, claims: Claims) -> bool:
+    """Whether nothing would be written to an object, whoever lets it be written to."""
+    entry = claims.entries.get(manifest.key.identity)
+    return (
+        entry is not None
+        and (entry.placement, entry.uid, entry.applied_digest) == (work.placement, live.uid, manifest.digest)
+        and entry.shape_digest == claims.request.compared.shape(manifest, live)
+    )
 
 
 def _of_another(

@@ -94,6 +94,16 @@ def test_a_first_deployment_waits_for_no_revision() -> None:
     assert result is not None and "placement web has no snapshot 7 yet; its newest is 0" in result.asks[0]
 
 
+def test_what_is_as_it_was_applied_is_no_problem_of_its_placement() -> None:
+    world = a_world(CONTENTS[0], deployment("web", "other", "web:0", replicas=1))
+    world.commit(named(0), app_rollout("beside", "222", numBatches=2))
+    world.settle()
+    result = world.reconcile()
+    assert result is not None and (result.settled, result.waiting) == (True, ())
+    ((binding,),) = (one.bindings for one in world.state().placements.values())
+    assert binding.failed == ()
+
+
 def test_a_removed_rollout_holds_nothing() -> None:
     world = never(0)
     world.commit(CONTENTS[1], named(222))

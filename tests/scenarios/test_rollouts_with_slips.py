@@ -197,13 +197,16 @@ def test_the_workloads_of_a_placement_stay_until_the_slip_is_corrected(slip: dic
     for cluster in ("c1", "c2"):
         assert world.live(cluster, "Deployment", "web-2", "web") is None
         assert world.image(cluster) == "web:1"
-        assert world.live(cluster, "ConfigMap", "settings", "web") is not None
+    # The second cluster is as it was applied last, and waits for the first one as for any that is not available.
+    settings_on = [world.live(cluster, "ConfigMap", "settings", "web") is not None for cluster in ("c1", "c2")]
+    assert settings_on == [True, False]
     fault = next(one for one in world.state().faults if one.path == PATH)
     assert f"it has an error at {PATH}:{fault.line}; correct it" in said(world)
     # An error keeps what its commit takes away, so that both are in snapshot 1.
     world.write({PATH: json.dumps(app(targetRevision="2"))})
     world.settle()
     assert (world.image("c1", "web-2"), world.image("c1"), world.image("c2")) == ("web:2", None, None)
+    assert world.live("c2", "ConfigMap", "settings", "web") is not None
 
 
 def test_a_component_alone_is_held_and_an_error_beside_a_sound_rollout_holds_nothing() -> None:
