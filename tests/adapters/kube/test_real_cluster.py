@@ -17,11 +17,12 @@ from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.objects import Manifest, ObjectKey, Origin, key_of
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
+from gitfleet.api.values import NamespacedName
 from gitfleet.apply import ApplyRequest, Comparisons, Ignored, plan_apply, record_intended, settle_inventory
 from gitfleet.apply.applied import AppliedManifests
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import Availability
-from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, Refuse, Release, Update
+from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, Patch, Refuse, Release, Update
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
 from gitfleet.observe import availability_of
@@ -427,6 +428,14 @@ def test_permissions(control_planes: ControlPlanes, tmp_path: Path) -> None:
     assert "cannot get resource" in result.unreadable[wanted.key]
     (outcome,) = client.perform([Create(cluster="locked", placement=WEB, manifest=wanted, wave=1, reason="x")])
     assert (outcome.code, outcome.retry) == ("Forbidden", False)
+    web = ObjectKey("apps", "v1", "Deployment", "default", "web")
+    rollout = NamespacedName("default", "web")
+    patch = Patch(
+        cluster="locked", rollout=rollout, reason="x", key=web, uid="u", resource_version="1", patch={"spec": {}}
+    )
+    (step,) = client.perform_steps([patch])
+    assert (step.ok, step.code) == (False, "Forbidden")
+    assert step.message.startswith(f"{web}: ") and 'User "jo" cannot patch resource "deployments"' in step.message
     found.close()
 
 
