@@ -97,11 +97,15 @@ def movement_of(
     moved_by = _moved_by(state.rollouts.values())
     held = dict[str, dict[Identity, HeldFields]]()
     for name in sorted({*works, *state.inventory, *moving.held}):
-        slips = {**unnamed.get(name, {}), **faulty}
-        slips = {one: fields for one, fields in slips.items() if not moved_by.get(one, set()) - {fields.rollout}}
+        own = {o: one for o, one in unnamed.get(name, {}).items() if not moved_by.get(o, set()) - {one.rollout}}
+        slips = {**own, **{one: fields for one, fields in faulty.items() if one not in moved_by}}
         # Where none of them is there yet, there are no pods that could change.
         is_there = any(key.identity in slips for key in state.inventory.get(name, {}))
-        held[name] = {**(slips if is_there else {}), **wanted.held_targets, **moving.held.get(name, {})}
+        mine = moving.held.get(name, {})
+        held[name] = {**(slips if is_there else {}), **wanted.held_targets, **mine}
+        for one in slips.keys() & mine.keys():
+            # What it moves it holds as well, and neither deletes it nor gives it other content by a slip.
+            held[name][one] = replace(mine[one], stays=True, untouched=mine[one].untouched or slips[one].untouched)
     return replace(moving, held=held)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from gitfleet.api.workload_records import RollingState
 from tests.builders import deployment
+from tests.scenarios.test_rollouts_one_after_another import Played
 from tests.scenarios.test_workload_rollout_changes import images
 from tests.scenarios.test_workload_rollouts import a_world, app_rollout, status
 from tests.scenarios.world import World
@@ -112,3 +113,24 @@ def test_a_removed_rollout_holds_nothing() -> None:
     world.commit(remove=[named(222)])
     world.settle()
     assert images(world) == {"web:1": 4}
+
+
+ONE, TWO, THREE = (deployment("web", f"web-{n}", f"web:{n}", replicas=4, labels={"app": "shop"}) for n in (1, 2, 3))
+
+
+@pytest.mark.parametrize("first", [{}, {"lastBatchToRollout": 0}], ids=["over", "half"])
+@pytest.mark.parametrize("component", ["", "shpo"], ids=["revision", "component"])
+def test_a_slip_in_the_next_release_takes_no_pods(first: dict[str, Any], component: str) -> None:
+    def release(target: str, source: str, name: str, **plan: Any) -> dict[str, Any]:
+        body = app_rollout("app", target, source, numBatches=2, **plan)
+        return {**body, "spec": {**body["spec"], "componentList": [name]}} if name else body
+
+    played = Played([ONE], ([TWO, release("1", "0", component and "shop", **first)], [ONE]))
+    played.then(THREE, release("2" if component else "9", "1", component), remove=[TWO])
+    assert played.least >= 4, (played.least, played.images)
+
+
+def test_a_slip_half_way_takes_no_pods_that_have_the_newer_content() -> None:
+    played = Played([CONTENTS[0], named(0, "web")], ([CONTENTS[1], named(1, "web", lastBatchToRollout=0)], []))
+    played.then(CONTENTS[2], named(2, "wbe"))
+    assert played.least >= 4, played.images
