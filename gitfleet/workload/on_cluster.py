@@ -138,12 +138,7 @@ def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Adva
             return None if record.removing else _asks(status, why, now)
     is_ending = phase_of(status.rolling_state, status.batch_rolling_state) in LETTING_GO and bool(status.named)
     if target is None and seen.target is None and not is_ending:
-        if record.removing or not seen.sources:
-            return None
-        if is_coming(found.target.identity, {status.cluster}, lookup.request.placements.values()):
-            return _waits(status, f"{found.target} is not on the cluster yet; its placement has not come to it", now)
-        why = f"{found.target} is not on the cluster and no placement brings it; correct targetRef, or place it"
-        return _asks(status, why, now)
+        return _without_target(here, seen, lookup)
     needed = Needed.of(found, wanted, seen)
     is_same = status.mode is RolloutMode.SOURCE_TO_TARGET and found.target == status.target
     goes_back = is_same and needed.sources and not needed.target
@@ -165,6 +160,19 @@ def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Adva
         why, asks = why_left(left, "is to be given back", lookup.refused(record, status)) if left else ("", False)
         return Advanced(status=status, waits=why, asks=asks) if left else None
     return _advanced(_case(here, seen, turn, lookup, goes_back=goes_back))
+
+
+def _without_target(here: _Here, seen: Workloads, lookup: Lookup) -> Advanced | None:
+    """The target is not on the cluster, and no placement wants it there."""
+    record, status, found, now = here.record, here.status, here.found, lookup.request.now
+    names_placement = placement_of(record) is not None
+    if record.removing or not (seen.sources or names_placement):
+        return None
+    if is_coming(found.target.identity, {status.cluster}, lookup.request.placements.values()):
+        return _waits(status, f"{found.target} is not on the cluster yet; its placement has not come to it", now)
+    wrong = "targetRevision" if names_placement else "targetRef"
+    why = f"{found.target} is not on the cluster and no placement brings it; correct {wrong}, or place it"
+    return _asks(status, why, now)
 
 
 def _case(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup, *, goes_back: bool) -> Case:

@@ -134,3 +134,26 @@ def test_a_slip_half_way_takes_no_pods_that_have_the_newer_content() -> None:
     played = Played([CONTENTS[0], named(0, "web")], ([CONTENTS[1], named(1, "web", lastBatchToRollout=0)], []))
     played.then(CONTENTS[2], named(2, "wbe"))
     assert played.least >= 4, played.images
+
+
+@pytest.mark.parametrize("plan", [{}, {"lastBatchToRollout": 0}], ids=["over", "half"])
+@pytest.mark.parametrize("rolls", [False, True], ids=["idle", "rolled"])
+def test_a_workload_that_goes_leaves_a_question_and_no_commits(plan: dict[str, Any], rolls: bool) -> None:
+    other = deployment("web", "api", "web:0", replicas=1)
+    world = a_world(CONTENTS[0], other, named(0, "web"))
+    if rolls:
+        world.commit(CONTENTS[1], named(1, "web", **plan))
+        world.settle()
+    world.commit(remove=[CONTENTS[0]])
+    world.settle()
+    commits = world.state_commits()
+    for _ in range(5):
+        result = world.reconcile()
+        assert result is not None and result.settled
+        assert "is not on the cluster and no placement brings it; correct targetRevision" in "".join(result.asks)
+        world.advance(seconds=60)
+    assert world.state_commits() == commits and world.live("c1", "Deployment", "web", "web") is None
+    world.commit(remove=[named(0)])
+    world.settle()
+    result = world.reconcile()
+    assert result is not None and (result.asks, result.waiting) == ((), ())
