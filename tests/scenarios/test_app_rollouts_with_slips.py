@@ -157,3 +157,24 @@ def test_a_workload_that_goes_leaves_a_question_and_no_commits(plan: dict[str, A
     world.settle()
     result = world.reconcile()
     assert result is not None and (result.asks, result.waiting) == ((), ())
+
+
+def elsewhere(body: dict[str, Any]) -> dict[str, Any]:
+    """The rollout with a placement that there is not."""
+    return {**body, "spec": {**body["spec"], "placementRef": {"name": "wbe"}}}
+
+
+@pytest.mark.parametrize("slip", ["component", "placement", "two workloads"])
+def test_a_slip_in_the_next_revision_half_way_can_be_corrected(slip: str) -> None:
+    mine = "web" if slip == "component" else ""
+    played = Played([CONTENTS[0], named(0, mine, lastBatchToRollout=0)])
+    played.then(CONTENTS[1], named(1, mine, lastBatchToRollout=0))
+    assert played.images == {"web:0": 2, "web:1": 2}
+    wrong = {"component": named(2, "wbe"), "placement": elsewhere(named(2)), "two workloads": named(2)}[slip]
+    beside = [deployment("web", "api", "api:1", replicas=2)] if slip == "two workloads" else []
+    played.then(CONTENTS[2], wrong, *beside)
+    # What runs goes on by what it is about where the placement that is named is none.
+    assert slip == "placement" or "web:2" not in played.images
+    played.then(named(2, "" if slip == "placement" else "web"))
+    assert {image: n for image, n in played.images.items() if image != "api:1"} == {"web:2": 4}
+    assert played.world.state().faults == ()
