@@ -17,11 +17,14 @@ _EVERY_SECONDS = 0.05
 
 
 class Sample(NamedTuple):
-    """How many pods there are at a moment, how many of them are ready, and the pods by image."""
+    """How many pods there are at a moment, how many of them are ready, the pods by image, and how many the ReplicaSets
+    ask for. A Deployment's controller keeps its bound by those numbers (kubernetes rolling.go, NewRSNewReplicas): the
+    controller of the newer ReplicaSet may make its pod before that of the older one has taken its pod away."""
 
     pods: int
     ready: int
     images: tuple[tuple[str, int], ...]
+    asked: int = 0
 
 
 @dataclass(slots=True)
@@ -68,15 +71,16 @@ class RolloutWatch:
 
     def _sample(self, over: threading.Event) -> None:
         with self.server.client() as client:
-            core = CoreV1Api(client)
+            core, apps = CoreV1Api(client), AppsV1Api(client)
             while not over.wait(_EVERY_SECONDS):
                 try:
                     pods = self._pods(core)
+                    sets = apps.list_namespaced_replica_set(self.namespace, _request_timeout=5).items
                 except (ApiException, HTTPError, OSError):
                     continue  # The server is away: look again.
                 images = [pod.spec.containers[0].image for pod in pods]
                 by_image = tuple(sorted((image, images.count(image)) for image in set(images)))
-                sample = Sample(len(pods), sum(map(_is_ready, pods)), by_image)
+                sample = Sample(len(pods), sum(map(_is_ready, pods)), by_image, sum(one.spec.replicas for one in sets))
                 if not self.samples or self.samples[-1] != sample:
                     self.samples.append(sample)
 

@@ -169,7 +169,7 @@ def test_a_deployment_in_place_by_hand_and_then_to_the_end(fleet: Fleet, strateg
     assert spec["strategy"]["rollingUpdate"] == {"maxSurge": "25%", "maxUnavailable": "25%"}
     assert (spec.get("minReadySeconds", 0), spec.get("paused", False), spec["replicas"]) == (0, False, 5)
     assert min(sample.ready for sample in fleet.watch.samples) >= 4
-    assert max(sample.pods for sample in fleet.watch.samples) <= most
+    assert max(sample.asked for sample in fleet.watch.samples) <= most
 
 
 @pytest.mark.parametrize("between", [("web:bad",), ("web:2",), ("web:2", "web:bad")])
@@ -189,7 +189,7 @@ def test_another_content_amid_a_batch(fleet: Fleet, strategy: str, most: int, be
     fleet.until(rollingState="rolloutSucceed")
     eventually(lambda: {pod.spec.containers[0].image for pod in fleet.watch.pods()} == {"web:3"})
     assert min(sample.ready for sample in fleet.watch.samples) >= 4
-    assert max(sample.pods for sample in fleet.watch.samples) <= most
+    assert max(sample.asked for sample in fleet.watch.samples) <= most
 
 
 @pytest.mark.parametrize(("strategy", "most"), [("IncreaseFirst", 7), ("DecreaseFirst", 5)])
@@ -207,7 +207,7 @@ def test_a_deployment_is_taken_back_half_way(fleet: Fleet, strategy: str, most: 
     fleet.until(rollingState="rolloutSucceed")
     eventually(lambda: [pod.spec.containers[0].image for pod in fleet.watch.pods()] == ["web:1"] * 5)
     assert min(sample.ready for sample in fleet.watch.samples) >= 4
-    assert max(sample.pods for sample in fleet.watch.samples) <= most
+    assert max(sample.asked for sample in fleet.watch.samples) <= most
 
 
 @pytest.mark.parametrize("corrected", ["db:1", "db:2"])
