@@ -17,6 +17,7 @@ from gitfleet.api.conditions import Condition, Conditions, Status, find_conditio
 from gitfleet.api.holds import answer_of
 from gitfleet.api.layout import document
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.snapshots import snapshot_name
 from gitfleet.api.staged import SNAPSHOT_INDEX, Approval, Stage, StagedRun, by_scope
 from gitfleet.api.strategies import ApplyStrategy
 from gitfleet.api.values import NamespacedName, Time
@@ -199,7 +200,7 @@ class RunRecord(StagedRun):
     def snapshot(self) -> str:
         """The name of the resource snapshot that it rolls out; "" before it is initialized."""
         index = self.status.resource_snapshot_index_used
-        return f"{self.placement_name}-{index}-snapshot" if index else ""
+        return snapshot_name(self.placement_name, index) if index else ""
 
 
 def placement_of(run: StagedRun) -> PlacementKey:

@@ -70,8 +70,13 @@ class ResourceSnapshot:
 
     @property
     def name(self) -> str:
-        """KubeFleet's master snapshot name: `<placement>-<index>-snapshot`."""
-        return f"{self.placement.name}-{self.index}-snapshot"
+        """Its name: see snapshot_name."""
+        return snapshot_name(self.placement.name, self.index)
+
+
+def snapshot_name(placement: str, index: int | str) -> str:
+    """KubeFleet's master snapshot name: `<placement>-<index>-snapshot`."""
+    return f"{placement}-{index}-snapshot"
 
 
 def snapshot_index(name: str | None) -> str | None:

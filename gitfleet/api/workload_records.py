@@ -16,6 +16,7 @@ from gitfleet.api.layout import document
 from gitfleet.api.metrics import MetricTemplate
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.api.rollout_plans import RolloutPlan, WebhookType
+from gitfleet.api.snapshots import snapshot_name
 from gitfleet.api.values import Key, SnapshotIndex, Time
 from gitfleet.api.workload_rollouts import APP_GROUP, TRAIT_GROUP, PlacementReference, WorkloadReference
 
@@ -280,3 +281,14 @@ class RolloutRecord:
     templates: Annotated[tuple[MetricTemplate, ...], At("status", "metricTemplates")] = ()
     removing: Annotated[bool, At("status", "removing")] = False
     clusters: Annotated[tuple[ClusterRolloutStatus, ...], At("status", "clusters")] = ()
+
+    @property
+    def revision(self) -> str:
+        """The name of the snapshot that it rolls out, "" where it names a workload."""
+        if self.placement_ref is None or self.target_revision is None:
+            return ""
+        return snapshot_name(self.placement_ref.name, self.target_revision)
+
+    def is_taken_up(self, status: ClusterRolloutStatus) -> bool:
+        """Whether what a cluster is about is the revision that is named now; "" is any."""
+        return status.revision in ("", self.revision)

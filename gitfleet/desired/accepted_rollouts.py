@@ -11,7 +11,7 @@ from typing import Final
 from gitfleet.api import Break, write
 from gitfleet.api.annotations import below
 from gitfleet.api.rollout_plans import RolloutBatch, RolloutPlan
-from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutRecord
+from gitfleet.api.workload_records import RolloutRecord
 from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait, WorkloadRollout
 
 _FIXED: Final = "cannot change while the rollout runs; put it back, or change the target"
@@ -54,16 +54,10 @@ def rollout_update_breaks(old: RolloutRecord, new: WorkloadRollout) -> list[Brea
     only change after it, and metrics, `paused` and `revertOnDelete` change freely. One with another target is another
     rollout, and so is one that was removed, and one that still ends with other workloads, or runs for another revision,
     than it names."""
-    is_running = any(one.is_running and not one.named and _is_taken_up(old, one) for one in old.clusters)
+    is_running = any(one.is_running and not one.named and old.is_taken_up(one) for one in old.clusters)
     if old.removing or not is_running or _target(_rollout_of(old)) != _target(new):
         return []
     return list(_breaks(old, new))
-
-
-def _is_taken_up(record: RolloutRecord, status: ClusterRolloutStatus) -> bool:
-    """Whether what runs is what the record names: a revision with a slip is named, and never runs."""
-    named = record.placement_ref
-    return named is None or status.revision in ("", f"{named.name}-{record.target_revision}-snapshot")
 
 
 def _target(rollout: WorkloadRollout) -> object:

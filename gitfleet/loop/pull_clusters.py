@@ -35,6 +35,7 @@ from gitfleet.model.operations import (
     Outcome,
     RefusedStep,
     Write,
+    is_refused,
 )
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
@@ -265,8 +266,10 @@ class PullClusters:
         """Bring the branch of a cluster to what it is to do; nothing is worked out where nothing changed."""
         writes, rolling = asked
         seen = self.reports.seen(name)
-        done = {one.id for one in seen.report.outcomes if one.ok} if seen is not None else set[str]()
-        self._pending[name] = len(writes) + sum(step.id not in done for step in rolling.steps)
+        outcomes = seen.report.outcomes if seen is not None else ()
+        # What was refused was answered: the rollout waits for it, and says so.
+        answered = {one.id for one in outcomes if one.ok or is_refused(one.ok, one.code)}
+        self._pending[name] = len(writes) + sum(step.id not in answered for step in rolling.steps)
         source = _Source(decision.works.get(name, ()), decision.after.inventory.get(name, {}), tuple(writes), rolling)
         there, made = self._there.get(name), self._made.get(name)
         if there is not None and made is not None and made[0] == there.head and made[1].is_same(source):

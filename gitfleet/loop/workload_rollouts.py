@@ -13,7 +13,7 @@ from gitfleet.loop.fanout import Fanout
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.observations import ClusterObservation
-from gitfleet.model.operations import OutcomeCode, RefusedStep, RolloutOutcome
+from gitfleet.model.operations import RefusedStep, RolloutOutcome, is_refused
 from gitfleet.model.state import FleetState
 from gitfleet.ports.rollout_calls import RolloutCalls
 
@@ -62,14 +62,13 @@ class WorkloadRollouts:
         return {n: replace(one, pods=found[n]) if n in found else one for n, one in observations.items()}
 
     def refused(self) -> tuple[RefusedStep, ...]:
-        """The steps that the last pass tried and could not carry out. After a conflict it is decided again: that is no
-        refusal."""
+        """The steps that the last pass tried and could not carry out."""
         return tuple(
             RefusedStep(
                 cluster=step.cluster, rollout=step.rollout, key=step.key, code=outcome.code, message=outcome.message
             )
             for outcome in self.outcomes
-            if not outcome.ok and outcome.code is not OutcomeCode.CONFLICT
+            if is_refused(outcome.ok, outcome.code)
             for step in (outcome.operation,)
         )
 

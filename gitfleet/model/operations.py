@@ -210,9 +210,14 @@ class RolloutOutcome:
     message: str = ""
 
 
+def is_refused(ok: bool, code: str) -> bool:
+    """Whether a step of a workload rollout was refused; after a conflict it is decided again."""
+    return not ok and code != OutcomeCode.CONFLICT
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedStep:
-    """A step of a workload rollout that was tried and not carried out: on which object, and why in one sentence."""
+    """A step of a workload rollout that was refused: on which object, and why in one sentence."""
 
     cluster: str
     rollout: NamespacedName

@@ -10,7 +10,7 @@ from gitfleet.api.objects import ObjectKey
 from gitfleet.api.values import NamespacedName
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import DeletePod, OutcomeCode, Patch, RefusedStep, RolloutWrite
+from gitfleet.model.operations import DeletePod, OutcomeCode, Patch, RefusedStep, RolloutWrite, is_refused
 
 
 def steps_by_cluster(steps: Iterable[RolloutWrite]) -> dict[str, list[RolloutWrite]]:
@@ -46,8 +46,8 @@ def delivered_step(step: RolloutWrite, live: Mapping[ObjectKey, LiveObject | Non
 def refused_steps(
     cluster: str, steps: Iterable[DeliveredStep], outcomes: Iterable[ReportedOutcome]
 ) -> list[RefusedStep]:
-    """The steps that an agent tried and could not carry out. One whose object changed meanwhile is decided again."""
-    failed = {one.id: one for one in outcomes if not one.ok and one.code in _CODES}
+    """The steps that an agent tried and could not carry out, by codes that this version knows."""
+    failed = {one.id: one for one in outcomes if is_refused(one.ok, one.code) and one.code in _CODES}
     return [
         RefusedStep(
             cluster=cluster,
@@ -61,7 +61,7 @@ def refused_steps(
     ]
 
 
-_CODES = frozenset(code.value for code in OutcomeCode) - {OutcomeCode.CONFLICT.value}
+_CODES = frozenset(code.value for code in OutcomeCode)
 
 
 def _rollout_of(step: DeliveredStep) -> NamespacedName:

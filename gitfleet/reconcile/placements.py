@@ -231,6 +231,9 @@ def _schedule(record: PlacementRecord, shared: Shared) -> _Scheduled:
     held = shared.kept.objects.get(record.placement.key, frozenset())
     wanted, pinned = shared.inputs.desired, shared.pins.get(record.placement.key)
     pin, used = followed(record, pinned, wanted), shared.runs.snapshots_of(record) | kept_by(record, pinned)
+    # A name that is none yet, as a slip may be, is no snapshot in use.
+    named = shared.rolled_out.get(record.placement.key, frozenset())
+    used |= named.intersection(one.name for one in record.resource_snapshots)
     retain = snapshots.Retained(snapshots=used, objects=held, pinned=pin.snapshot if pin is not None else None)
     taken = snapshots.take_snapshots(
         record.placement, shared.payload, record, commit=wanted.commit, now=now, retain=retain

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from gitfleet import removals, rollout, schedule, snapshots, works
+from gitfleet import removals, rollout, schedule, snapshots, workload, works
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.holds import Removal
 from gitfleet.api.overrides import OverrideKey
@@ -61,6 +61,8 @@ class Shared:
     freezes: rollout.Freezes = rollout.Freezes()
     quarantines: Quarantines = field(default_factory=dict)
     pins: Mapping[PlacementKey, Pin] = field(default_factory=dict)
+    rolled_out: Mapping[PlacementKey, frozenset[str]] = field(default_factory=dict)
+    """The resource snapshots that workload rollouts name."""
     successors: Successors = field(default_factory=lambda: Successors({}))
     """Who takes over what leaves: of the placements that stay, once they are decided."""
 
@@ -149,4 +151,5 @@ def prepare(
         freezes=rollout.freezes_at(wanted.freezes, inputs.now),
         quarantines=in_force(wanted, before.quarantines),
         pins=pins_of(wanted),
+        rolled_out=workload.named_snapshots(wanted.rollouts.values(), before.rollouts.values()),
     )

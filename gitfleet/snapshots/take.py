@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from gitfleet.api.envelopes import carried_identities
 from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy
-from gitfleet.api.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
+from gitfleet.api.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot, snapshot_name
 from gitfleet.errors import BadInput
 from gitfleet.formats.batches import in_batches
 from gitfleet.formats.canonical_json import digest_of
@@ -290,7 +290,7 @@ def _first_free_index(key: PlacementKey, used: Iterable[str]) -> int:
 def lost_name(record: PlacementRecord) -> str:
     """A name for a resource snapshot of which nothing is left: later than any that is known of."""
     known = (*_used(record), *(snapshot.name for snapshot in record.resource_snapshots))
-    return f"{record.placement.key.name}-{_first_free_index(record.placement.key, known)}-snapshot"
+    return snapshot_name(record.placement.key.name, _first_free_index(record.placement.key, known))
 
 
 def restored_policy(placement: Placement, index: int) -> PolicySnapshot:

@@ -4,6 +4,7 @@
     movement(rollouts, works, ...) -> Movement           what the records hold of objects, and do on clusters
     batch_sizes(plan, status) -> sizes                  how many pods each batch changes
     keys_to_observe(wanted, records, clusters) -> keys   the workloads that must be read, by cluster
+    named_snapshots(rollouts, records) -> names          the resource snapshots in use, by placement
     pods_to_observe(records, handlers) -> keys           those whose pods must be read, by cluster
     permitted(moving, rollouts, permission) -> Movement  without what a rollout may not do
     phases      the state machine, as one table
@@ -14,6 +15,7 @@ Everything here is pure.
 
 from gitfleet.workload.advance import Advance, advance_workloads
 from gitfleet.workload.built_in import BUILT_IN
+from gitfleet.workload.finding import named_snapshots
 from gitfleet.workload.goals import batch_sizes
 from gitfleet.workload.handlers import (
     Counts,
@@ -50,6 +52,7 @@ __all__ = [
     "held_for_unnamed",
     "keys_to_observe",
     "movement",
+    "named_snapshots",
     "own_workloads",
     "permitted",
     "pods_to_observe",

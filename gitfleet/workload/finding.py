@@ -4,28 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from gitfleet.api.envelopes import carried_identities
 from gitfleet.api.objects import Identity, JsonObject, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
-from gitfleet.api.workload_records import RolloutRecord
+from gitfleet.api.snapshots import snapshot_name
+from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutRecord
+from gitfleet.api.workload_rollouts import RolloutTrait, WorkloadRollout
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.near_names import nearest
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.state import PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.workload.handlers import Handlers, WorkloadHandler
+
+TARGET_REVISION: Final = "targetRevision"
+SOURCE_REVISION: Final = "sourceRevision"
 
 
 class NotFoundHere(Exception):
     """A workload that the rollout names cannot be told; one sentence says why and what to do."""
 
 
-class NotOneWorkload(NotFoundHere):
+class Slip(NotFoundHere):
+    """What an AppRollout names is no workload, and probably a mistake. `placement` is whose workloads are meant,
+    `components` which of them (none: all). With `was_right` it may have been right when it was carried out."""
+
+    def __init__(
+        self, sentence: str, placement: PlacementKey, components: tuple[str, ...] = (), *, was_right: bool = False
+    ) -> None:
+        super().__init__(sentence)
+        self.placement, self.components, self.was_right = placement, components, was_right
+
+    def concerns(self, record: RolloutRecord, status: ClusterRolloutStatus | None) -> bool:
+        """Whether the rollout has not carried out what it names on a cluster (None: one that it is not about yet)."""
+        carried_out = status is not None and status.target is not None and record.is_taken_up(status)
+        return not (self.was_right and carried_out)
+
+
+class NotOneWorkload(Slip):
     """A snapshot has none of the workloads that may be meant, or several."""
-
-
-class NotMadeYet(NotFoundHere):
-    """A revision that is named is beyond the newest one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,26 +114,41 @@ def _of_snapshots(
     key = placement_of(record)
     placement = placements.get(key) if key is not None else None
     if key is None or placement is None:
-        raise NotFoundHere(f"there is no placement {key}; name one in placementRef")
-    _check_made(record, placement)
-    manifest = _workload_in(record, placement, record.target_revision, handlers)
+        raise _no_placement(key, placements)
+    manifest = _workload_in(record, placement, TARGET_REVISION, handlers)
     target = manifest.key
     sources: tuple[ObjectKey, ...] = ()
     if record.source_revision is not None:
-        source = _workload_in(record, placement, record.source_revision, handlers).key
+        source = _workload_in(record, placement, SOURCE_REVISION, handlers).key
         sources = () if source.identity == target.identity else (source,)
-    revision = f"{key.name}-{record.target_revision}-snapshot"
     handler = _handler(target, sources, handlers)
     template = template_id(handler, manifest.body)
-    return Found(target=target, sources=sources, handler=handler, revision=revision, template=template)
+    return Found(target=target, sources=sources, handler=handler, revision=record.revision, template=template)
 
 
-def _check_made(record: RolloutRecord, placement: PlacementRecord) -> None:
-    newest = max((one.index for one in placement.resource_snapshots), default=None)
-    for wrong, index in (("targetRevision", record.target_revision), ("sourceRevision", record.source_revision)):
-        if newest is not None and index is not None and int(index) > newest:
-            name = placement.placement.key
-            raise NotMadeYet(f"placement {name} has no snapshot {index} yet; its newest is {newest}: correct {wrong}")
+def _no_placement(key: PlacementKey | None, placements: Mapping[PlacementKey, PlacementRecord]) -> NotFoundHere:
+    among = {one.name: one for one in placements if key and (one.kind, one.namespace) == (key.kind, key.namespace)}
+    meant = among.get(nearest(key.name, among) or "") if key is not None else None
+    if meant is None:
+        return NotFoundHere(f"there is no placement {key}; name one in placementRef")
+    return Slip(f"there is no placement {key}; did you mean {meant}? Correct placementRef", meant, was_right=True)
+
+
+def named_snapshots(
+    rollouts: Iterable[WorkloadRollout], records: Iterable[RolloutRecord]
+) -> dict[PlacementKey, frozenset[str]]:
+    """The names of the resource snapshots that rollouts name, or are about, by placement: those in use (decision
+    D17)."""
+    found: dict[PlacementKey, set[str]] = {}
+    for one in (*rollouts, *records):
+        if isinstance(one, RolloutTrait) or one.placement_ref is None:
+            continue
+        key = one.placement_ref.key(one.key.namespace)
+        indexes = (index for index in (one.target_revision, one.source_revision) if index is not None)
+        about = (status.revision for status in one.clusters) if isinstance(one, RolloutRecord) else ()
+        found.setdefault(key, set()).update(snapshot_name(key.name, index) for index in indexes)
+        found[key].update(filter(None, about))
+    return {key: frozenset(names) for key, names in found.items()}
 
 
 def template_id(handler: WorkloadHandler, body: JsonObject) -> str:
@@ -122,18 +156,25 @@ def template_id(handler: WorkloadHandler, body: JsonObject) -> str:
     return digest_of(handler.template(body))[:16]
 
 
-def _workload_in(record: RolloutRecord, placement: PlacementRecord, index: str | None, handlers: Handlers) -> Manifest:
+def _workload_in(record: RolloutRecord, placement: PlacementRecord, said: str, handlers: Handlers) -> Manifest:
+    """The one workload of the snapshot that a field of the rollout names."""
+    index = record.target_revision if said == TARGET_REVISION else record.source_revision
     snapshot = next((one for one in placement.resource_snapshots if str(one.index) == index), None)
-    name = f"snapshot {index} of placement {placement.placement.key}"
+    key, components = placement.placement.key, record.component_list
+    name, newest = f"snapshot {index} of placement {key}", placement.latest_resources
+    if newest is not None and index is not None and int(index) > newest.index:
+        later = f"placement {key} has no snapshot {index} yet; its newest is {newest.index}: correct {said}"
+        raise Slip(later, key, components)
     if snapshot is None or snapshot.manifests is None:
-        raise NotFoundHere(f"{name} is not kept; name one that `gitfleet get snapshots` lists")
-    found = list(_candidates(record.component_list, snapshot.manifests, handlers))
+        gone = f"{name} is not kept; name one that `gitfleet get snapshots` lists"
+        raise Slip(gone, key, components, was_right=True)
+    found = list(_candidates(components, snapshot.manifests, handlers))
     if len(found) == 1:
         return found[0]
     if not found:
-        named = f" {record.component_list[0]}" if record.component_list else ""
-        raise NotOneWorkload(f"{name} has no workload{named} of a kind that a rollout can move")
-    raise NotOneWorkload(f"{name} has {len(found)} workloads; name one of them in componentList")
+        named = f" {components[0]}" if components else ""
+        raise NotOneWorkload(f"{name} has no workload{named} of a kind that a rollout can move", key)
+    raise NotOneWorkload(f"{name} has {len(found)} workloads; name one of them in componentList", key)
 
 
 def workloads_in(placement: PlacementRecord, components: Sequence[str], handlers: Handlers) -> Iterator[Identity]:

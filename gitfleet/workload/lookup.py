@@ -66,6 +66,7 @@ class Lookup:
     _templates: dict[str, str] = field(default_factory=dict)
     _named: dict[Identity, set[NamespacedName]] | None = None
     _mixed: dict[tuple[str, ObjectKey], set[NamespacedName]] | None = None
+    _refused: dict[tuple[str, NamespacedName], list[RefusedStep]] | None = None
 
     def claim(self, record: RolloutRecord, status: ClusterRolloutStatus) -> None:
         """Note what a rollout moves on a cluster."""
@@ -110,7 +111,11 @@ class Lookup:
 
     def refused(self, record: RolloutRecord, status: ClusterRolloutStatus) -> tuple[RefusedStep, ...]:
         """Which of its steps on a cluster the pass before could not carry out."""
-        return tuple(o for o in self.request.refused if (o.rollout, o.cluster) == (record.key, status.cluster))
+        if self._refused is None:
+            self._refused = {}
+            for one in self.request.refused:
+                self._refused.setdefault((one.cluster, one.rollout), []).append(one)
+        return tuple(self._refused.get((status.cluster, record.key), ()))
 
     def wanted_on(self, cluster: str) -> Wanted:
         """What placements want on a cluster."""

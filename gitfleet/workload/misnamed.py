@@ -15,8 +15,7 @@ from gitfleet.model.state import Inventory, PlacementRecord
 from gitfleet.workload.finding import (
     Found,
     NotFoundHere,
-    NotMadeYet,
-    NotOneWorkload,
+    Slip,
     Wanted,
     find,
     placement_of,
@@ -31,25 +30,26 @@ def held_for_unnamed(
     placements: Mapping[PlacementKey, PlacementRecord],
     handlers: Handlers,
 ) -> dict[str, dict[Identity, HeldFields]]:
-    """The workloads of placements of which a rollout does not say which one it moves, or names a revision that is not
-    made yet, by its clusters: they would all change at once."""
+    """The workloads of placements that rollouts mean whose names are a slip, by their clusters: they would all change
+    at once. One that is about no cluster yet means all that its placement has."""
     found: dict[str, dict[Identity, HeldFields]] = {}
     for key, record in rollouts.items():
-        of = placement_of(record)
-        placement = placements.get(of) if of is not None else None
-        if placement is None or record.removing:
+        if placement_of(record) is None or record.removing:
             continue
         try:
             find(record, placements, handlers)
-        except (NotOneWorkload, NotMadeYet) as unclear:
-            held = HeldFields(rollout=key, stays=True, untouched=str(unclear))
-            named = record.component_list if isinstance(unclear, NotMadeYet) else ()
-            mine = own_workloads(key.namespace, placement, named, handlers)
+        except Slip as slip:
+            placement = placements[slip.placement]
+            held = HeldFields(rollout=key, stays=True, untouched=str(slip))
+            mine = own_workloads(key.namespace, placement, slip.components, handlers)
             mine = mine or own_workloads(key.namespace, placement, (), handlers)
-            for status in record.clusters:
-                found.setdefault(status.cluster, {}).update(dict.fromkeys(mine, held))
+            clusters = {one.cluster for one in record.clusters if slip.concerns(record, one)}
+            if not record.clusters:
+                clusters = {one.cluster for one in placement.bindings}
+            for name in clusters:
+                found.setdefault(name, {}).update(dict.fromkeys(mine, held))
         except NotFoundHere:
-            continue  # its snapshot is of long ago, and no workload of now is meant
+            continue  # nothing that is there is meant
     return found
 
 

@@ -23,8 +23,8 @@ from gitfleet.workload.conditions import waiting
 from gitfleet.workload.finding import (
     Found,
     NotFoundHere,
-    NotMadeYet,
     NotOneWorkload,
+    Slip,
     Wanted,
     find,
     is_coming,
@@ -101,7 +101,7 @@ def _unfound(record: RolloutRecord, status: ClusterRolloutStatus, unknown: NotFo
     named = named_by(record)
     if status.rolling_state is RollingState.VERIFYING_SPEC and named:
         status = replace(status, target=named[0], sources=named[1:])  # held until a handler knows it
-    if isinstance(unknown, NotOneWorkload | NotMadeYet):
+    if isinstance(unknown, Slip):
         return _asks(status, str(unknown), now)
     return replace(_waits(status, str(unknown), now), asks=not named and not status.is_over)
 
@@ -158,7 +158,7 @@ def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Adva
     if status.let_go == RELEASED and lookup.is_applied(status.cluster, target):
         left = left_to_change(record.rollout_plan, status, found.handler, seen, now)
         why, asks = why_left(left, "is to be given back", lookup.refused(record, status)) if left else ("", False)
-        return Advanced(status=status, waits=why, asks=asks) if left else None
+        return replace(_asked(status, why, now), asks=asks) if left else None
     return _advanced(_case(here, seen, turn, lookup, goes_back=goes_back))
 
 
@@ -234,8 +234,9 @@ def _found(record: RolloutRecord, status: ClusterRolloutStatus, request: Request
     except NotFoundHere as unclear:
         claimed = _claimed(status, request)
         # A slip in what it is to be about from now on; what runs goes on by what it is about while it can.
-        slips = isinstance(unclear, NotOneWorkload) or (isinstance(unclear, NotMadeYet) and not status.is_running)
-        if claimed is None or (slips and not record.removing):
+        slips = isinstance(unclear, Slip) and unclear.concerns(record, status)
+        stops = slips and (isinstance(unclear, NotOneWorkload) or not status.is_running)
+        if claimed is None or (stops and not record.removing):
             raise
         return claimed
 

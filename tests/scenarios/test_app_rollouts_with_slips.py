@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.workload_records import RollingState
-from tests.builders import deployment
+from tests.builders import deployment, namespace, placement
 from tests.scenarios.test_rollouts_one_after_another import Played
 from tests.scenarios.test_workload_rollout_changes import images
 from tests.scenarios.test_workload_rollouts import a_world, app_rollout, status
@@ -178,3 +178,56 @@ def test_a_slip_in_the_next_revision_half_way_can_be_corrected(slip: str) -> Non
     played.then(named(2, "" if slip == "placement" else "web"))
     assert {image: n for image, n in played.images.items() if image != "api:1"} == {"web:2": 4}
     assert played.world.state().faults == ()
+
+
+def keeping_one(*first: dict[str, Any]) -> Played:
+    """A placement that keeps its newest snapshot alone, and those in use."""
+    placed = placement("web", "web")
+    return Played([*first], ([{**placed, "spec": {**placed["spec"], "revisionHistoryLimit": 1}}], []))
+
+
+def test_a_placement_that_is_misspelt_moves_nothing() -> None:
+    played = Played([CONTENTS[0]], ([CONTENTS[1], elsewhere(named(1))], []))
+    assert (played.images, played.least) == ({"web:0": 4}, 4)
+    assert "placement wbe is on no cluster" in played.said
+    played.then(named(1, lastBatchToRollout=0))
+    assert played.images == {"web:0": 2, "web:1": 2}
+
+
+def test_a_placement_that_is_misspelt_in_the_next_release_takes_no_pods() -> None:
+    played = Played([ONE], ([TWO, app_rollout("web", "1", "0", numBatches=2)], [ONE]))
+    played.then(THREE, elsewhere(app_rollout("web", "2", "1", numBatches=2)), remove=[TWO])
+    assert played.least >= 4 and "there is no placement wbe; did you mean web? Correct placementRef" in played.said
+    played.then(app_rollout("web", "2", "1", numBatches=2))
+    assert (played.least >= 4, played.images) == (True, {"web:3": 4})
+
+
+def test_a_rollout_that_its_placement_left_behind_holds_nothing_of_a_near_one() -> None:
+    near = namespace("near")
+    played = Played(
+        [CONTENTS[0], named(0), near, placement("wbe", "near"), deployment("near", "web", "web:0", replicas=1)]
+    )
+    played.then(remove=[placement("web", "web"), CONTENTS[0]])
+    played.then(deployment("near", "web", "web:1", replicas=1))
+    assert "did you mean" not in played.said
+
+
+def test_a_revision_that_is_not_kept_any_more_moves_nothing() -> None:
+    played = keeping_one(CONTENTS[0])
+    played.then(CONTENTS[1])
+    played.then(CONTENTS[2], named(0))
+    assert played.images == {"web:1": 4} and "snapshot 0 of placement web is not kept" in played.said
+    played.then(named(2, lastBatchToRollout=0))
+    assert played.images == {"web:1": 2, "web:2": 2}
+
+
+def test_a_revision_that_a_rollout_names_is_kept_so_that_one_that_is_forgotten_is_asked_about() -> None:
+    played = keeping_one(CONTENTS[0], named(0))
+    for number in range(3):
+        played.then(deployment("web", "beside", f"x:{number}", replicas=1), named(0, "web"))
+        assert played.said == ""
+    played.then(CONTENTS[1])
+    assert played.images == {"web:0": 4, "x:2": 1}
+    assert "the cluster has web-4-snapshot and targetRevision is 0: name 4, or roll the placement back" in played.said
+    (kept,) = (one.resource_snapshots for one in played.world.state().placements.values())
+    assert [one.index for one in kept] == [0, 4]

@@ -76,6 +76,7 @@ def test_what_an_agent_could_not_carry_out_is_in_the_status() -> None:
         assert said(world, "shop-1") == f"{TO_CHANGE}{SAID}"
         result = world.reconcile()
         assert result is not None and any(SAID in one for one in result.asks)
+        assert (result.settled, result.waiting) == (True, ()), "the agent has answered"
         world.restart()
         world.turn()
         assert said(world, "shop-1").endswith(SAID), "it stands in the agent's report"

@@ -9,6 +9,8 @@ import pytest
 
 from gitfleet.api.objects import ObjectKey
 from tests.builders import deployment, member_cluster, namespace, placement, stateful_set
+from tests.scenarios.test_refused_rollout_steps import FORBIDDEN, refusing
+from tests.scenarios.test_refused_rollout_steps import said as message
 from tests.scenarios.test_workload_rollout_changes import images, spec
 from tests.scenarios.test_workload_rollouts import KEY, rollout
 from tests.scenarios.world import World
@@ -108,3 +110,17 @@ def test_a_workload_that_goes_takes_the_question_with_it() -> None:
     world.fleet.cluster("c1").delete_by_hand(WEB)
     world.settle()
     assert KEY not in world.state().rollouts and asked(world) == ()
+
+
+def test_what_refuses_to_take_it_back_is_in_the_status() -> None:
+    world = abandoned()
+    world.commit(remove=[HALF])
+    world.settle()
+    with refusing(FORBIDDEN):
+        world.fleet.cluster("c1").mutate(WEB, [{"op": "replace", "path": "/spec/paused", "value": False}])
+        world.settle()
+        (said,) = asked(world)
+        expected = f"Deployment/web/web is to be given back; the last attempt failed: {FORBIDDEN.message}"
+        assert expected in said and message(world, "c1") == expected
+    world.settle()
+    assert spec(world).get("minReadySeconds", 0) == 0 and KEY not in world.state().rollouts
