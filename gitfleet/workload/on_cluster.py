@@ -91,7 +91,7 @@ def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, 
         seen = workloads_of(found, status, wanted, observation)
     except NotFoundHere as not_read:
         return _waits(status, str(not_read), request.now)
-    if seen.target is not None and lacks_pods(found, status, observation):
+    if seen.target is not None and found.target == status.target and lacks_pods(found, status, observation):
         return _waits(status, f"the pods of {found.target} could not be read", request.now)
     return _over_seen(_Here(record, status, found, wanted), seen, turn, lookup)
 

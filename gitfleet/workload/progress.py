@@ -13,7 +13,7 @@ from typing import assert_never
 from gitfleet.analysis import AnalysisVerdict, Scope
 from gitfleet.analysis import advance as analyse
 from gitfleet.api.rollout_plans import WebhookType
-from gitfleet.api.workload_records import RELEASED, ClusterRolloutStatus, RolloutMode, WorkloadReason
+from gitfleet.api.workload_records import MIXED, RELEASED, ClusterRolloutStatus, RolloutMode, WorkloadReason
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.sentences import counted
 from gitfleet.formats.times import time_text
@@ -167,6 +167,8 @@ def _target_changed(case: Case, phase: Phase) -> bool:
     status = case.status
     if case.record.removing or phase in LETTING_GO:
         return False
+    if status.named and (case.found.target, case.found.sources) == (status.target, status.sources):
+        return False  # it ends with what it was about: what it names from now on comes in the next pass
     if status.mode is None:
         return case.renewed
     if status.is_over and case.renewed and phase is Phase.ABANDONED:
@@ -251,12 +253,13 @@ def _asked(work: _Pass, type_: WebhookType) -> bool:
 
 def _let_go(case: Case, status: ClusterRolloutStatus) -> ClusterRolloutStatus:
     """The status of a rollout whose file is gone: its pods stay as they are until the manifests change, which they have
-    where the commit brings other content as well. One that has moved nothing gives back at once what it held."""
+    where the commit brings other content as well. One that has moved no pod gives back at once what it held."""
     target = case.seen.target
     if status.mode is None and not status.sources and target is not None:
         size = case.found.handler.size(target.body)
+        let_go = case.wanted_digest if status.attempt and status.last_template == MIXED else RELEASED
         return replace(
-            status, mode=RolloutMode.IN_PLACE, original_size=size, target_size=size, let_go=RELEASED, revert=False
+            status, mode=RolloutMode.IN_PLACE, original_size=size, target_size=size, let_go=let_go, revert=False
         )
     changed = status.mode is RolloutMode.IN_PLACE and case.template != status.new_template
     return replace(status, let_go=RELEASED if changed else case.wanted_digest, revert=status.revert and not changed)

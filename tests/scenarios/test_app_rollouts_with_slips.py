@@ -231,3 +231,13 @@ def test_a_revision_that_a_rollout_names_is_kept_so_that_one_that_is_forgotten_i
     assert "the cluster has web-4-snapshot and targetRevision is 0: name 4, or roll the placement back" in played.said
     (kept,) = (one.resource_snapshots for one in played.world.state().placements.values())
     assert [one.index for one in kept] == [0, 4]
+
+
+@pytest.mark.parametrize("other", [[], [CONTENTS[2]]], ids=["alone", "with other content"])
+def test_another_component_half_way(other: list[dict[str, Any]]) -> None:
+    api = [deployment("web", "api", f"api:{number}", replicas=4) for number in range(2)]
+    played = Played([CONTENTS[0], api[0], named(0, "web")], ([CONTENTS[1], named(1, "web", lastBatchToRollout=0)], []))
+    played.then(api[1], named(2, "api", lastBatchToRollout=0), *other)
+    images_of_api = {image: n for image, n in played.images.items() if image.startswith("api")}
+    assert images_of_api == {"api:0": 2, "api:1": 2}, played.said
+    assert "lastBatchToRollout is 0" in played.said

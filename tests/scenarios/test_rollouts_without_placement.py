@@ -124,3 +124,22 @@ def test_what_refuses_to_take_it_back_is_in_the_status() -> None:
         assert expected in said and message(world, "c1") == expected
     world.settle()
     assert spec(world).get("minReadySeconds", 0) == 0 and KEY not in world.state().rollouts
+
+
+def test_a_file_that_goes_while_it_is_paused_half_way_lets_nothing_go() -> None:
+    world = World()
+    world.commit(member_cluster("c1"), namespace("web"), placement("web", "web"), OLD, HALF)
+    world.settle()
+    world.commit(NEW)
+    world.settle()
+    paused = rollout(OLD, numBatches=2, lastBatchToRollout=0, paused=True)
+    world.commit(deployment("web", "web", "web:3", replicas=4), paused)
+    world.settle()
+    world.commit(remove=[paused])
+    world.settle()
+    assert images(world) == {"web:1": 2, "web:2": 2}
+    (said,) = asked(world)
+    assert "its file is gone: change the manifest" in said
+    world.commit(deployment("web", "web", "web:3", replicas=4, labels={"go": "on"}))
+    world.settle()
+    assert images(world) == {"web:3": 4} and spec(world).get("minReadySeconds", 0) == 0
