@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-pytest_plugins = ["tests.profiles", "tests.realparts.fixtures", "tests.properties.options"]
+pytest_plugins = ["tests.costs", "tests.profiles", "tests.realparts.fixtures", "tests.properties.options"]
 
 _BUILT = {"control_planes", "helm", "prometheus", "sops"}
 REAL_SECONDS = 3600

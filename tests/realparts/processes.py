@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,6 +23,19 @@ _POLL_SECONDS = 0.02
 # The kernel's death signal follows the thread that started the process, not the program.
 # So one thread starts them all, and lives as long as the program does.
 _starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="server-starter")
+_running: weakref.WeakSet[ServerProcess] = weakref.WeakSet()
+
+
+def running_cpu_seconds() -> float:
+    """CPU seconds that all running servers of this process have used; those that ended count as its children."""
+    pids = [server.pid for server in [*_running]]
+    return sum(_ticks(pid) for pid in pids if pid is not None) / os.sysconf("SC_CLK_TCK")
+
+
+def _ticks(pid: int) -> int:
+    """User and system time of a process: fields 14 and 15 of its `stat`, of which 2 is a name in parentheses."""
+    after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(after_name[11]) + int(after_name[12])
 
 
 class StartFailed(Exception):
@@ -63,6 +77,7 @@ class ServerProcess:
         """Start the process unless it runs; return at once, ready or not."""
         if not self.running:
             self._process = _starter.submit(self._spawn).result()
+            _running.add(self)
 
     def stop(self) -> None:
         """End the process in an orderly way, or by force after ten seconds."""
