@@ -1,21 +1,27 @@
-# `make demo` runs the main job, `make test` passes all tests, `make check` the quick ones: lint, types, contracts and
-# what decides. Each sets up all it needs.
+# `make demo` runs the main job. `make check` passes the quick tests (lint, types, contracts and what decides), `make test`
+# all but the dearest, `make soak` those. Each sets up all it needs.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
 DECIDING := api apply approvals architecture conformance desired formats observe pull reconcile removals rollout schedule snapshots state status views works
 
-.PHONY: demo test check mutants lint bench lock sbom image-check clean
+.PHONY: demo check test soak real-parts mutants lint bench lock sbom image-check clean
+
+# The plain package, as a user has it.
+$(VENV)/.plain: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	@echo "Installing gitfleet and what it needs into $(VENV) (about a minute):"
+	@$(BIN)/pip install --disable-pip-version-check --editable . | sed -n 's/^Collecting \([^ ]*\).*/  \1/p; /^Successfully/p'
+	@$(BIN)/pip show --quiet gitfleet-hub
+	touch $@
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	@# An environment from before the distribution had its name would have every plug-in twice.
-	$(BIN)/pip uninstall --quiet --yes gitfleet 2>/dev/null
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	touch $@
+	touch $@ $(VENV)/.plain
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.plain
 	$(BIN)/gitfleet demo
 
 lint: $(VENV)/.installed
@@ -28,8 +34,21 @@ check: lint
 	HYPOTHESIS_PROFILE=quick; export HYPOTHESIS_PROFILE; set -- $(wildcard $(addprefix tests/,$(DECIDING))); \
 	$(BIN)/pytest -q --assert=plain "$$@" || { $(BIN)/pytest -q --lf "$$@"; exit 1; }
 
-test: lint
-	$(BIN)/pytest -n auto --dist loadfile
+# What tests start for real: kube-apiserver with etcd and controllers, helm, kustomize, sops, Prometheus. Built once.
+real-parts: $(VENV)/.installed
+	$(BIN)/python -m tests.realparts.assets
+
+# At most 15 minutes on 2 cores. A run that exceeds a budget fails and names the file.
+test: lint real-parts
+	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n auto --dist loadgroup --no-loadscope-reorder --budget 1600 --session-timeout 1200
+
+# What is too dear for `make test`; each part takes at most 30 minutes. Its random examples differ from run to run.
+PART ?= all
+SEED ?= $(shell $(PYTHON) -c 'import random; print(random.randrange(2**32))')
+
+soak: $(VENV)/.installed real-parts
+	@echo "soak $(PART): make soak PART=$(PART) SEED=$(SEED) repeats this run"
+	HYPOTHESIS_PROFILE=soak $(BIN)/pytest -n auto --dist loadgroup --no-loadscope-reorder --soak $(PART) --hypothesis-seed $(SEED)
 
 PACKAGE ?=
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections import defaultdict
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +18,19 @@ from tests.realparts import processes
 
 REPORT = Path(__file__).parents[1] / "build" / "test-costs.tsv"
 SHOWN = 25
+FILE_BUDGET = 30.0
+"""CPU seconds that a test file may cost in `make test`."""
+LARGER: Mapping[str, float] = {}
+"""The files that may cost more, and how much."""
+
+
+@dataclass
+class Cost:
+    """CPU and wall seconds of one test file, and how many tests it ran."""
+
+    cpu: float = 0.0
+    wall: float = 0.0
+    tests: int = 0
 
 
 def cpu_seconds() -> float:
@@ -25,25 +39,28 @@ def cpu_seconds() -> float:
     return times.user + times.system + times.children_user + times.children_system + processes.running_cpu_seconds()
 
 
-@dataclass
-class Cost:
-    """Seconds of one test file."""
-
-    cpu: float = 0.0
-    wall: float = 0.0
-    tests: int = 0
+def excesses(files: Mapping[str, Cost], total: float, budget: float) -> list[str]:
+    """What exceeds its budget, a sentence each."""
+    found = [
+        f"{name} cost {cost.cpu:.0f} CPU seconds, more than {LARGER.get(name, FILE_BUDGET):.0f}: move cases down to the "
+        "pure package, or mark them `soak` (CONTRIBUTING.md)"
+        for name, cost in files.items()
+        if cost.cpu > LARGER.get(name, FILE_BUDGET)
+    ]
+    return found + [f"all tests cost {total:.0f} CPU seconds, more than {budget:.0f}"] * (total > budget)
 
 
 @dataclass
 class Costs:
     """Costs by file: measured where tests run, added up where they are reported."""
 
+    budget: float | None
     files: dict[str, Cost] = field(default_factory=lambda: defaultdict(Cost))
     _cpu: float = field(default_factory=cpu_seconds)
     _wall: float = field(default_factory=time.monotonic)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self) -> object:
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Attach to each report what was spent since the report before it."""
         report = yield
         cpu, wall = cpu_seconds(), time.monotonic()
@@ -52,21 +69,37 @@ class Costs:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add the cost of a report to its file."""
         cpu, wall = getattr(report, "cost", (0.0, 0.0))
         cost = self.files[report.nodeid.split("::")[0]]
         cost.cpu += cpu
         cost.wall += wall
         cost.tests += report.when == "call"
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Fail a run that exceeds its budget."""
+        if self.budget and session.exitstatus == pytest.ExitCode.OK and excesses(self.files, cpu_seconds(), self.budget):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the dearest files, and write all of them to `build/test-costs.tsv`."""
         ranked = sorted(self.files.items(), key=lambda item: -item[1].cpu)
         REPORT.parent.mkdir(exist_ok=True)
         REPORT.write_text("".join(f"{c.cpu:.2f}\t{c.wall:.2f}\t{c.tests}\t{name}\n" for name, c in ranked))
         terminalreporter.section("CPU and wall seconds per file")
         for name, cost in ranked[:SHOWN]:
-            terminalreporter.line(f"{cost.cpu:8.1f} {cost.wall:8.1f}  {name} ({cost.tests})")
-        terminalreporter.line(f"{sum(c.cpu for c in self.files.values()):8.1f} CPU seconds in tests, {cpu_seconds():.1f} in all")
+            terminalreporter.line(f"{cost.cpu:8.1f} {cost.wall:8.1f}  {name} ({cost.tests} tests)")
+        terminalreporter.line(f"{cpu_seconds():8.1f} CPU seconds in all; every file: {REPORT}")
+        for sentence in excesses(self.files, cpu_seconds(), self.budget) if self.budget else ():
+            terminalreporter.line(f"over budget: {sentence}", red=True)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--budget SECONDS` for the whole run and, with it, the budget of each file."""
+    parser.addoption("--budget", type=float, metavar="SECONDS", help="fail when the tests cost more CPU than this")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(Costs(), "costs")
+    """Measure each run."""
+    config.pluginmanager.register(Costs(config.getoption("budget")), "costs")

@@ -10,8 +10,9 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 ETCD = "etcd"
@@ -227,6 +228,23 @@ def _go_build(what: str, source: Path, package: str, output: Path, arguments: Se
         )
 
 
-if __name__ == "__main__":
+PROGRAMS = ("helm", "kustomize", "sops")
+
+
+def main() -> None:
+    """Build or find every real part; name each that cannot be had."""
     logging.basicConfig(format="%(message)s")
-    print(ensure_assets())
+    parts: list[tuple[str, Callable[[], Path]]] = [
+        ("control plane", ensure_assets),
+        *((name, partial(ensure_program, name)) for name in PROGRAMS),
+        ("prometheus", partial(ensure_debian_program, "prometheus")),
+    ]
+    for name, ensure in parts:
+        try:
+            print(f"{name}: {ensure()}", flush=True)
+        except MissingRealPart as missing:
+            print(f"{name}: missing, and its tests will be skipped: {missing}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
