@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Compiled modules are kept: without them each of the many processes of a run compiles everything again.
+export PYTHONDONTWRITEBYTECODE :=
 
 DECIDING := api apply approvals architecture conformance desired formats observe pull reconcile removals rollout schedule snapshots state status views works
 

@@ -13,7 +13,7 @@ BUILT = {"control_planes", "git_http", "helm", "kustomize", "prometheus", "sops"
 """Fixtures that need a real part: a test that asks for one is `real`."""
 SHARED = {"members": "members", "control_planes": "clusters"}
 """Fixtures whose servers take seconds to start, and the group of their tests: one worker starts them for the group."""
-PARTS = ("crashes", "histories", "mutations", "pages", "real", "races", "walks")
+PARTS = ("crashes", "histories", "mutations", "pages", "properties", "races", "real", "scale", "walks")
 """The parts of the soak tier."""
 
 
@@ -46,7 +46,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def tiers_of(item: pytest.Item) -> Set[str]:
     """The parts of the soak tier that run a test, and `test` for `make test`."""
     soak, deeper = item.get_closest_marker("soak"), item.get_closest_marker("deeper")
-    found = {*(soak.args if soak else ()), *(deeper.args if deeper else ()), *(() if soak else ["test"])}
+    found = {*(soak.args if soak else ["test"]), *(deeper.args if deeper else ())}
+    if getattr(getattr(item, "function", None), "is_hypothesis_test", False):
+        found.add("properties")
     if unknown := found - {*PARTS, "test"}:
         raise pytest.UsageError(f"{item.nodeid}: {', '.join(unknown)} is no part of the soak tier: {', '.join(PARTS)}")
     return found

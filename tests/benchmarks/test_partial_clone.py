@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.partial_clone import compared
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.soak("scale")]
 
 
 def test_a_partial_clone_brings_less_of_a_long_history() -> None:

@@ -100,6 +100,7 @@ def test_two_clusters_are_pushed_to_and_one_pulls_over_git_alone(
     assert "Traceback" not in hub.talk + agent.talk
 
 
+@pytest.mark.soak("crashes")
 def test_an_agent_that_is_killed_at_any_step_is_followed_by_one_that_ends_it(
     git_http: GitHttpServer, config: ConfigRepo, program: Program, members: Members
 ) -> None:

@@ -128,6 +128,7 @@ def test_bad_clusters_from_the_start(config: ConfigRepo, program: Program, membe
     assert good.config_map(namespace) == members.all[1].config_map(namespace) == {"k": "2"}
 
 
+@pytest.mark.soak("real")
 def test_a_cluster_that_turns_bad_keeps_what_it_has(
     config: ConfigRepo, program: Program, members: Members, tmp_path: Path
 ) -> None:

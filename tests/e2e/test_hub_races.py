@@ -5,19 +5,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.races import races
-from tests.profiles import examples
-
-RACES = examples(20)
+from tests.properties.options import number_of
 
 
-def test_one_hub_wins_each_race_and_the_other_one_does_nothing(tmp_path: Path) -> None:
+@pytest.mark.deeper("races")
+def test_one_hub_wins_each_race_and_the_other_one_does_nothing(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    count = number_of("races", pytestconfig)
     with races(tmp_path / "two") as two:
-        two.run(RACES)
+        two.run(count)
         two.settle()
         assert two.hubs[1].driver.reconcile().settled, "the other one agrees with what it finds"
     with races(tmp_path / "alone") as one:
-        one.alone(RACES)
+        one.alone(count)
         one.settle()
-    assert sum(two.won.values()) == RACES
+    assert sum(two.won.values()) == count
     assert two.repo.end_state() == one.repo.end_state()

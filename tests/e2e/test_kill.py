@@ -4,10 +4,8 @@ anyway."""
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +26,8 @@ SIMULATED = {"simulated": True}
 RENDERED = "gitfleet/rendered"
 _DIGEST = re.compile(r'(gitfleet\.dev/digest: )"?[0-9a-f]{64}"?')
 """Of a request for approval: what it is of has times in it."""
-FULL = os.environ.get("GITFLEET_CRASH_MATRIX") == "full"
+TELLING = ("intent published", "performing: half", "performed")
+"""The steps at which a process dies in `make test`; `make soak` takes every step."""
 NAMES = ("c1", "c2", "c3")
 
 
@@ -152,28 +151,22 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> End:
     return story.end()
 
 
-def test_kill_at_every_step_of_the_first_and_of_the_second_commit(tmp_path: Path, undisturbed: End) -> None:
-    """At each step a process dies: at half of them in the first commit, at the others in the second one, or, with
-    GITFLEET_CRASH_MATRIX=full, at each in both."""
-    half = len(STEPS) // 2
-
-    def play(number: int) -> tuple[End, list[int]]:
-        story = Story.begin(tmp_path / str(number))
-        story.repo.commit(first_files())
-        story.kill(STEPS[number])
-        story.program.settle()
-        story.repo.commit(second_files())
-        story.kill(STEPS[(number + half) % len(STEPS)])
-        story.program.settle()
-        return story.end(), story.repo.parents()
-
-    with ThreadPoolExecutor(2) as pool:
-        plays = range(len(STEPS) if FULL else len(STEPS) - half)
-        ends = dict(zip(STEPS, pool.map(play, plays), strict=FULL))
-    for step, (end, parents) in ends.items():
-        assert end.clusters == undisturbed.clusters, step
-        assert end == undisturbed, step
-        assert parents == [0] + [1] * (len(parents) - 1), step
+@pytest.mark.parametrize(
+    "step", [pytest.param(step, marks=() if step in TELLING else pytest.mark.soak("crashes")) for step in STEPS]
+)
+def test_kill_at_a_step_of_the_first_commit_and_at_another_one_of_the_second(
+    step: str, tmp_path: Path, undisturbed: End
+) -> None:
+    story = Story.begin(tmp_path)
+    story.repo.commit(first_files())
+    story.kill(step)
+    story.program.settle()
+    story.repo.commit(second_files())
+    story.kill(STEPS[(STEPS.index(step) + len(STEPS) // 2) % len(STEPS)])
+    story.program.settle()
+    assert story.end() == undisturbed
+    parents = story.repo.parents()
+    assert parents == [0] + [1] * (len(parents) - 1)
 
 
 def test_kill_on_real_clusters_keeps_the_budget(

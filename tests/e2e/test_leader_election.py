@@ -152,6 +152,7 @@ def test_killed_ended_and_suspended_leaders(stage: Stage) -> None:
     assert parents == [0] + [1] * (len(parents) - 1)
 
 
+@pytest.mark.soak("crashes")
 def test_suspended_in_the_middle_of_performing(stage: Stage) -> None:
     """With many objects under way, the leader is suspended until another one has brought a newer commit everywhere;
     then it goes on, and not one object is written again."""
@@ -176,6 +177,7 @@ def test_suspended_in_the_middle_of_performing(stage: Stage) -> None:
         assert other.leads and "Traceback" not in first.running.talk
 
 
+@pytest.mark.soak("crashes")
 def test_a_lease_that_is_deleted_and_a_server_that_is_away(stage: Stage, members: Members) -> None:
     server = members.all[3].server
     with stage.hub("a") as a:

@@ -105,6 +105,7 @@ def test_the_remote_is_down_for_a_while(git_http: GitHttpServer, config: ConfigR
     assert parents == [0] + [1] * (len(parents) - 1)
 
 
+@pytest.mark.soak("real")
 def test_an_api_server_goes_away_and_comes_back(config: ConfigRepo, program: Program, members: Members) -> None:
     namespace = members.namespace("away")
     here, away = members.by_name["cluster-3"], members.by_name["cluster-4"]

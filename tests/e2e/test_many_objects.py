@@ -57,6 +57,7 @@ def versions(found: Member, namespace: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.soak("real")
 def test_a_thousand_objects_while_an_api_server_goes_away(
     config: ConfigRepo, program: Program, members: Members
 ) -> None:

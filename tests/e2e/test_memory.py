@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import gitfleet
+import pytest
+
 from tests.e2e.manifests import config_map, member, namespace_file, placement
 from tests.e2e.test_races import Duel
 
@@ -33,6 +35,7 @@ def remembered_bytes() -> int:
     return sum(trace.size for trace in tracemalloc.take_snapshot().filter_traces(filters).traces)
 
 
+@pytest.mark.soak("scale")
 def test_many_commits_do_not_fill_the_memory() -> None:
     duel = Duel(NoCache())
     driver = duel.quick_driver

@@ -28,7 +28,13 @@ APPLIED = {"force": True, "_content_type": "application/apply-patch+yaml"}
 
 @pytest.mark.parametrize(
     ("theirs", "applied"),
-    [({"theirs": "1"}, False), ({}, False), ({"theirs": "1"}, True), ({"team": "b"}, True), ({}, True)],
+    [
+        ({"theirs": "1"}, False),
+        *(
+            pytest.param(*row, marks=pytest.mark.soak("real"))
+            for row in [({}, False), ({"theirs": "1"}, True), ({"team": "b"}, True), ({}, True)]
+        ),
+    ],
     ids=["created", "created bare", "applied", "applied with a field that gitfleet takes", "applied bare"],
 )
 def test_what_others_made_stays_when_it_is_placed_and_removed_twice(

@@ -82,6 +82,7 @@ def fleet_files(namespace: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.soak("real")
 def test_ten_slips_delete_nothing(config: ConfigRepo, program: Program, members: Members) -> None:
     namespace = members.namespace("slips")
     files = fleet_files(namespace)

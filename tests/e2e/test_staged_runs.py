@@ -114,6 +114,7 @@ def moment(status: dict[str, Any]) -> datetime:
     return datetime.fromisoformat(status["conditions"][0]["lastTransitionTime"])
 
 
+@pytest.mark.soak("real")
 def test_production_in_order_and_an_eviction_on_real_servers(
     config: ConfigRepo, program: Program, members: Members, git_http: GitHttpServer
 ) -> None:

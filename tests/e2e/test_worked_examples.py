@@ -77,6 +77,7 @@ def test_example_1_a_bad_image_stops_on_one_cluster(config: ConfigRepo, program:
     assert all(members.by_name[name].image(namespace) == "web:3" for name in NAMES)
 
 
+@pytest.mark.soak("real")
 def test_example_2_from_west_to_east_with_one_cluster_up_throughout(
     config: ConfigRepo, program: Program, members: Members
 ) -> None:

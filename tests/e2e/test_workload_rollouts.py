@@ -139,7 +139,9 @@ def fleet(
         yield found
 
 
-@pytest.mark.parametrize(("strategy", "most"), [("IncreaseFirst", 8), ("DecreaseFirst", 5)])
+@pytest.mark.parametrize(
+    ("strategy", "most"), [("IncreaseFirst", 8), pytest.param("DecreaseFirst", 5, marks=pytest.mark.soak("real"))]
+)
 def test_from_source_to_target(fleet: Fleet, strategy: str, most: int) -> None:
     old, new = fleet.deployment("web-1", "web:1"), fleet.deployment("web-2", "web:2")
     fleet.commit(old)
@@ -154,7 +156,9 @@ def test_from_source_to_target(fleet: Fleet, strategy: str, most: int) -> None:
     assert max(sample.pods for sample in moved) <= most
 
 
-@pytest.mark.parametrize(("strategy", "most"), [("IncreaseFirst", 7), ("DecreaseFirst", 5)])
+@pytest.mark.parametrize(
+    ("strategy", "most"), [pytest.param("IncreaseFirst", 7, marks=pytest.mark.soak("real")), ("DecreaseFirst", 5)]
+)
 def test_a_deployment_in_place_by_hand_and_then_to_the_end(fleet: Fleet, strategy: str, most: int) -> None:
     old = fleet.deployment("web", "web:1")
     plan = by_hand(strategy)
@@ -172,6 +176,7 @@ def test_a_deployment_in_place_by_hand_and_then_to_the_end(fleet: Fleet, strateg
     assert max(sample.asked for sample in fleet.watch.samples) <= most
 
 
+@pytest.mark.soak("real")
 @pytest.mark.parametrize("between", [("web:bad",), ("web:2",), ("web:2", "web:bad")])
 @pytest.mark.parametrize(("strategy", "most"), [("IncreaseFirst", 7), ("DecreaseFirst", 5)])
 def test_another_content_amid_a_batch(fleet: Fleet, strategy: str, most: int, between: tuple[str, ...]) -> None:
@@ -192,6 +197,7 @@ def test_another_content_amid_a_batch(fleet: Fleet, strategy: str, most: int, be
     assert max(sample.asked for sample in fleet.watch.samples) <= most
 
 
+@pytest.mark.soak("real")
 @pytest.mark.parametrize(("strategy", "most"), [("IncreaseFirst", 7), ("DecreaseFirst", 5)])
 def test_a_deployment_is_taken_back_half_way(fleet: Fleet, strategy: str, most: int) -> None:
     old, newer = fleet.deployment("web", "web:1"), fleet.deployment("web", "web:2")
@@ -210,6 +216,7 @@ def test_a_deployment_is_taken_back_half_way(fleet: Fleet, strategy: str, most: 
     assert max(sample.asked for sample in fleet.watch.samples) <= most
 
 
+@pytest.mark.soak("real")
 @pytest.mark.parametrize("corrected", ["db:1", "db:2"])
 def test_a_bad_image_of_a_stateful_set_is_corrected(fleet: Fleet, corrected: str) -> None:
     """Its controller replaces no pod while another one is not ready: the one that never will be is deleted for it."""
@@ -237,6 +244,7 @@ def test_a_stateful_set_in_place_batch_by_batch(fleet: Fleet) -> None:
     assert min(sample.ready for sample in fleet.watch.samples) >= 3
 
 
+@pytest.mark.soak("real")
 def test_a_rollout_that_cannot_go_on_is_reverted_when_its_file_goes(fleet: Fleet) -> None:
     old, new = fleet.deployment("web-1", "web:1"), fleet.deployment("web-2", "web:bad")
     fleet.commit(old)
@@ -252,6 +260,7 @@ def test_a_rollout_that_cannot_go_on_is_reverted_when_its_file_goes(fleet: Fleet
     assert fleet.watch.scale("deployment", "web-2")["spec"]["replicas"] == 0
 
 
+@pytest.mark.soak("real")
 def test_releases_one_after_another_whose_manifests_go(fleet: Fleet) -> None:
     """The last one is another target half way: the first release's pods and those of the second go to it."""
     one, two, three, four = (fleet.deployment(f"web-{number}", f"web:{number}") for number in range(1, 5))
@@ -270,6 +279,7 @@ def test_releases_one_after_another_whose_manifests_go(fleet: Fleet) -> None:
     assert min(sample.ready for sample in fleet.watch.samples) >= 5
 
 
+@pytest.mark.soak("real")
 def test_paused_and_resumed(fleet: Fleet) -> None:
     old, new = fleet.deployment("web-1", "web:1"), fleet.deployment("web-2", "web:2")
     fleet.commit(old)
@@ -284,6 +294,7 @@ def test_paused_and_resumed(fleet: Fleet) -> None:
     eventually(lambda: any(c["type"] == "BatchPaused" and c["status"] == "False" for c in fleet.status()["conditions"]))
 
 
+@pytest.mark.soak("real")
 def test_scaling_in_batches(fleet: Fleet) -> None:
     old = fleet.deployment("web", "web:1", 2)
     fleet.commit(old)

@@ -10,14 +10,16 @@ import pytest
 
 from tests.properties.mutating import Damage, Mutated, groups
 from tests.properties.mutations import mutation
+from tests.properties.options import number_of
 
 CHUNKS = 6
 """Enough to keep several workers busy to the end."""
 
 
+@pytest.mark.deeper("mutations")
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_no_damaged_file_harms_what_is_beside_it(chunk: int, pytestconfig: pytest.Config) -> None:
-    first, count = pytestconfig.getoption("--first-mutation"), pytestconfig.getoption("--mutations")
+    first, count = pytestconfig.getoption("--first-mutation"), number_of("mutations", pytestconfig)
     fleet = Mutated()
     fleet.play_each(range(first + chunk, first + count, CHUNKS))
     assert (fleet.refused and fleet.applied) or count < 20 * CHUNKS  # or it proves nothing

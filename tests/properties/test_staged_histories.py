@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import pytest
 
+from tests.properties.options import number_of
 from tests.properties.staged_histories import StagedHistory
 from tests.properties.unchanged import check_histories
 
 CHUNKS = 8
 
 
+@pytest.mark.deeper("histories")
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_no_history_with_runs_breaks_a_law(chunk: int, pytestconfig: pytest.Config) -> None:
-    first, count = pytestconfig.getoption("--first-history"), -(-pytestconfig.getoption("--histories") // 5)
+    first, count = pytestconfig.getoption("--first-history"), -(-number_of("histories", pytestconfig) // 5)
     seeds = range(first + chunk, first + count, CHUNKS)
     started = 0
 

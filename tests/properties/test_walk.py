@@ -1,5 +1,5 @@
 """An exhaustive walk of a small fleet with a staged run (`walking`): every interleaving of passes with as many
-disturbances as `--walk-depth` says, each pass held against `walk_laws`; and from every moment the run comes to its end
+disturbances as `--walk-depth` says (none in `make test`), each pass held against `walk_laws`; and from every moment the run comes to its end
 once everything is mended, whatever crashes there were on the way.
 
 Steps of time and approvals are free; anything else is a disturbance. `--walk-depth 2` takes hours.
@@ -15,6 +15,7 @@ import pytest
 
 from gitfleet.rollout.staged import cluster_phase, run_phase
 from tests.properties import walk_laws
+from tests.properties.options import number_of
 from tests.properties.walking import FREEZE, STEP, Fleet, Form, Moment, Variant, Wish, form_of, performed, written
 
 MOST_PASSES: Final = 25
@@ -248,9 +249,10 @@ def _held(moment: Moment) -> Iterator[tuple[str, Moment, int]]:
         yield "lift and again", replace(moment, wish=replace(again, lifted=found)), 1
 
 
+@pytest.mark.deeper("walks")
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 def test_every_interleaving_keeps_the_laws(variant: Variant, pytestconfig: pytest.Config) -> None:
-    walk = Walk(variant, pytestconfig.getoption("--walk-depth"))
+    walk = Walk(variant, number_of("walk-depth", pytestconfig))
     walk.go()
     assert not walk.faults, "\n".join(f"{sentence}\n    after {trail}" for sentence, trail in walk.faults.items())
     assert len(walk.known) > 20
