@@ -42,8 +42,8 @@ def cpu_seconds() -> float:
 def excesses(files: Mapping[str, Cost], total: float, budget: float) -> list[str]:
     """What exceeds its budget, a sentence each."""
     found = [
-        f"{name} cost {cost.cpu:.0f} CPU seconds, more than {LARGER.get(name, FILE_BUDGET):.0f}: move cases down to the "
-        "pure package, or mark them `soak` (CONTRIBUTING.md)"
+        f"{name} cost {cost.cpu:.0f} CPU seconds, more than {LARGER.get(name, FILE_BUDGET):.0f}: move cases "
+        "down to the pure package, or mark them `soak` (CONTRIBUTING.md)"
         for name, cost in files.items()
         if cost.cpu > LARGER.get(name, FILE_BUDGET)
     ]
@@ -79,7 +79,11 @@ class Costs:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Fail a run that exceeds its budget."""
-        if self.budget and session.exitstatus == pytest.ExitCode.OK and excesses(self.files, cpu_seconds(), self.budget):
+        if (
+            self.budget
+            and session.exitstatus == pytest.ExitCode.OK
+            and excesses(self.files, cpu_seconds(), self.budget)
+        ):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -38,7 +38,9 @@ def diff(program: Program, *words: str, expect: int = 0) -> Ended:
     return program.command("diff", "forty", "-C", program.repo, *words, *program.options(), expect=expect)
 
 
-@pytest.mark.parametrize("comparison", [pytest.param("PartialComparison", marks=pytest.mark.soak("real")), "FullComparison"])
+@pytest.mark.parametrize(
+    "comparison", [pytest.param("PartialComparison", marks=pytest.mark.soak("real")), "FullComparison"]
+)
 def test_right_after_a_rollout_of_the_forty_most_used_kinds_nothing_differs_and_then_what_somebody_wrote_does(
     config: ConfigRepo, program: Program, members: Members, comparison: str
 ) -> None:

@@ -7,9 +7,9 @@ import tracemalloc
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-import gitfleet
 import pytest
 
+import gitfleet
 from tests.e2e.manifests import config_map, member, namespace_file, placement
 from tests.e2e.test_races import Duel
 
