@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.profiles import examples
 from tests.scenarios.test_garbled_state import begin, garble, objects, payload
 from tests.scenarios.world import STATE
 
@@ -39,7 +40,7 @@ def edited(files: Mapping[str, bytes], path: str, kind: str, place: int, byte: i
             return None
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(edits=edits(), history=st.booleans())
 def test_any_garbled_files_delete_nothing_and_heal(edits: list[tuple[int, str, int, int]], history: bool) -> None:
     world = begin()

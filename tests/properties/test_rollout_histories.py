@@ -1,21 +1,23 @@
 """Random histories of workload rollouts, with crashes (see rollout_histories).
 
-`GITFLEET_ROLLOUT_HISTORIES=1000` plays a thousand of them.
+A history that breaks something is played again by its seed alone: `--first-history SEED --histories 1`.
 """
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
+from tests.properties.options import number_of
 from tests.properties.rollout_histories import RolloutHistory
 
-COUNT = int(os.environ.get("GITFLEET_ROLLOUT_HISTORIES", "40"))
+CHUNKS = 10
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
-def test_what_must_hold_holds_at_every_moment(seed: int) -> None:
-    history = RolloutHistory(seed)
-    history.play()
-    assert history.checks
+@pytest.mark.deeper("histories")
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_what_must_hold_holds_at_every_moment(chunk: int, pytestconfig: pytest.Config) -> None:
+    first, count = pytestconfig.getoption("--first-history"), number_of("histories", pytestconfig)
+    for seed in range(first + chunk, first + count, CHUNKS):
+        history = RolloutHistory(seed)
+        history.play()
+        assert history.checks, seed

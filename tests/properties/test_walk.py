@@ -1,5 +1,5 @@
 """An exhaustive walk of a small fleet with a staged run (`walking`): every interleaving of passes with as many
-disturbances as `--walk-depth` says (none in `make test`, one in `make soak`), each pass held against `walk_laws`; and from
+disturbances as `--walk-depth` says (none in `make test`, one in `make soak`), each pass held against `walk_laws`. From
 every moment the run comes to its end once everything is mended, whatever crashes there were on the way.
 
 Steps of time and approvals are free; anything else is a disturbance. `--walk-depth 2` takes hours.
