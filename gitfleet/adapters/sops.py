@@ -148,15 +148,19 @@ def _texts(value: JsonValue, path: tuple[str, ...], opened: _Opener, found: _Tex
             for item in value:
                 yield from _texts(item, path, opened, found)
         case str() if ENCRYPTED_TEXT.fullmatch(value):
-            text, sort = opened(value, ":".join(path) + ":", dotted(path))
-            if sort == "str":
-                found[value] = text
-            if sort != "comment":
-                yield text
+            yield from _decrypted(value, path, opened, found)
         case bool() | str():
             yield str(value)
         case _:
             yield _as_go_writes(value)
+
+
+def _decrypted(value: str, path: tuple[str, ...], opened: _Opener, found: _Texts) -> Iterator[str]:
+    text, sort = opened(value, ":".join(path) + ":", dotted(path))
+    if sort == "str":
+        found[value] = text
+    if sort != "comment":
+        yield text
 
 
 def _as_go_writes(number: float) -> str:

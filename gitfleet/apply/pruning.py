@@ -49,13 +49,8 @@ def _prune(entry: InventoryEntry, claims: Claims, contents: Contents) -> Operati
     live = claims.live(entry.key)
     if live is None:
         return _release(entry, claims, f"{entry.key} is gone")
-    if entry.uid is not None and entry.uid != live.uid:
-        return _release(entry, claims, f"{entry.key} was replaced by somebody else")
-    if not is_unreported(entry, live) and (entry.uid is None or has_managers(live)):
-        # Whatever the inventory says: what the server knows as made by others is not gitfleet's to delete. An apply
-        # that sets no field (a Namespace that has only a name) leaves no managedFields at all: there the inventory
-        # is the one record of who made it, confirmed or as the intent to.
-        return _release(entry, claims, f"{entry.key} is not applied by gitfleet")
+    if foreign := _made_by_others(entry, live):
+        return _release(entry, claims, f"{entry.key} {foreign}")
     if is_terminating(live):
         why = f"{entry.key} is being deleted and waits for its finalizers{_finalizers(live)}"
         return keep_entry(entry, claims, KeepCode.TERMINATING, why, live)
@@ -72,6 +67,18 @@ def _prune(entry: InventoryEntry, claims: Claims, contents: Contents) -> Operati
         or _left_to_owner(entry, live, claims, contents)
         or _delete(entry, live, claims)
     )
+
+
+def _made_by_others(entry: InventoryEntry, live: LiveObject) -> str:
+    """Why an object is not gitfleet's to delete, as the end of a sentence; "" where it is."""
+    if entry.uid is not None and entry.uid != live.uid:
+        return "was replaced by somebody else"
+    if not is_unreported(entry, live) and (entry.uid is None or has_managers(live)):
+        # Whatever the inventory says: what the server knows as made by others is not gitfleet's to delete. An apply
+        # that sets no field (a Namespace that has only a name) leaves no managedFields at all: there the inventory
+        # is the one record of who made it, confirmed or as the intent to.
+        return "is not applied by gitfleet"
+    return ""
 
 
 def _needed_by_rollout(entry: InventoryEntry, live: LiveObject, claims: Claims, contents: Contents) -> Keep | None:

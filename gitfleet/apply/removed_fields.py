@@ -103,31 +103,44 @@ def _mapping(value: JsonValue) -> JsonObject:
 
 def _missing(field: str, before: JsonValue, want: JsonValue, have: JsonValue, owned: OwnedFields) -> dict[str, Any]:
     """The fields of a manifest that another one has not, where they are there."""
-    gone: dict[str, Any] = {}
     if isinstance(before, MAPPING) and isinstance(want, MAPPING) and isinstance(have, MAPPING):
-        for key, value in before.items():
-            below = child_fields(owned, key)
-            if key not in have or value is None:
-                continue
-            if want.get(key) is None:
-                gone[f"f:{key}"] = _whole(key, value, have[key], below)
-            elif rest := _missing(key, value, want[key], have[key], below):
-                gone[f"f:{key}"] = rest
-    elif isinstance(before, list) and isinstance(want, list) and isinstance(have, list):
-        keys = list_keys(field, before, owned or None)
-        if keys is None:
-            lost = (f"v:{json_text(item)}" for item in before if item not in want)
-            return {name: {} for name in lost if name in (owned or ())}
-        for item in before:
-            position = only_match(item, have, keys)
-            found = have[position] if position is not None else {}
-            if not all(key in found for key in keys):
-                continue
-            name = item_name(owned, found) or f"k:{json_text({key: found[key] for key in keys})}"
-            wanted, node = match_item(item, want, keys), (owned or {}).get(name) or {}
-            rest = {".": {}, **node} if wanted is None else _missing("", item, wanted, found, node)
-            if rest:
-                gone[name] = rest
+        return _missing_keys(before, want, have, owned)
+    if isinstance(before, list) and isinstance(want, list) and isinstance(have, list):
+        return _missing_items(field, before, want, have, owned)
+    return {}
+
+
+def _missing_keys(before: JsonObject, want: JsonObject, have: JsonObject, owned: OwnedFields) -> dict[str, Any]:
+    gone: dict[str, Any] = {}
+    for key, value in before.items():
+        below = child_fields(owned, key)
+        if key not in have or value is None:
+            continue
+        if want.get(key) is None:
+            gone[f"f:{key}"] = _whole(key, value, have[key], below)
+        elif rest := _missing(key, value, want[key], have[key], below):
+            gone[f"f:{key}"] = rest
+    return gone
+
+
+def _missing_items(
+    field: str, before: list[JsonValue], want: list[JsonValue], have: list[JsonValue], owned: OwnedFields
+) -> dict[str, Any]:
+    keys = list_keys(field, before, owned or None)
+    if keys is None:
+        lost = (f"v:{json_text(item)}" for item in before if item not in want)
+        return {name: {} for name in lost if name in (owned or ())}
+    gone: dict[str, Any] = {}
+    for item in before:
+        position = only_match(item, have, keys)
+        found = have[position] if position is not None else {}
+        if not all(key in found for key in keys):
+            continue
+        name = item_name(owned, found) or f"k:{json_text({key: found[key] for key in keys})}"
+        wanted, node = match_item(item, want, keys), (owned or {}).get(name) or {}
+        rest = {".": {}, **node} if wanted is None else _missing("", item, wanted, found, node)
+        if rest:
+            gone[name] = rest
     return gone
 
 

@@ -62,13 +62,8 @@ def run(arguments: list[str]) -> int:
     try:
         outcome = app.main(args=arguments, prog_name="gitfleet", complete_var=COMPLETION, standalone_mode=False)
         sys.stdout.flush()
-    except click.UsageError as error:
-        say(f"error: {_sentence(_shortened(error.format_message(), arguments))}")
-        say(f"hint: `{error.ctx.command_path if error.ctx else 'gitfleet'} --help` shows what there is")
-        return EXIT_USAGE
     except click.ClickException as error:
-        say(f"error: {_sentence(_shortened(error.format_message(), arguments))}")
-        return EXIT_FAULT
+        return _click_failed(error, arguments)
     except click.exceptions.Exit as error:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
@@ -85,14 +80,26 @@ def run(arguments: list[str]) -> int:
             say(f"hint: {_shortened(error.hint, arguments)}")
         return EXIT_FAULT
     except Exception as error:  # noqa: BLE001 - a defect of ours: say where the report is, show no traceback
-        say(f"unexpected error: {type(error).__name__}")  # its own words may repeat what a Secret holds
-        try:
-            where = f"the report is {saved_report(arguments, error)}"
-        except OSError as unsaved:
-            where = f"no report could be saved ({unsaved.strerror}): set TMPDIR to a folder that can be written"
-        say(f"This is a defect of gitfleet {__version__}; {where}")
-        return EXIT_UNEXPECTED
+        return _unexpected(error, arguments)
     return outcome if isinstance(outcome, int) else 0
+
+
+def _click_failed(error: click.ClickException, arguments: list[str]) -> int:
+    say(f"error: {_sentence(_shortened(error.format_message(), arguments))}")
+    if not isinstance(error, click.UsageError):
+        return EXIT_FAULT
+    say(f"hint: `{error.ctx.command_path if error.ctx else 'gitfleet'} --help` shows what there is")
+    return EXIT_USAGE
+
+
+def _unexpected(error: Exception, arguments: list[str]) -> int:
+    say(f"unexpected error: {type(error).__name__}")  # its own words may repeat what a Secret holds
+    try:
+        where = f"the report is {saved_report(arguments, error)}"
+    except OSError as unsaved:
+        where = f"no report could be saved ({unsaved.strerror}): set TMPDIR to a folder that can be written"
+    say(f"This is a defect of gitfleet {__version__}; {where}")
+    return EXIT_UNEXPECTED
 
 
 def _lost(lost: OutputLost) -> int:

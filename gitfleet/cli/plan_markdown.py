@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gitfleet.cli.plan_groups import (
@@ -58,20 +58,25 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
         yield ""
     for line, below in lines:
         yield f"{'  ' if below else ''}- {code_span(line, 300)}"
-    if document["faults"] or document.get("unreachable"):
-        yield ""
-    for fault in document["faults"]:
-        middle = " ".join(code_span(part) for part in (fault["object"], fault["field"]) if part)
-        place = code_span(f"{fault['path']}:{fault['line']}")
-        yield f"- {fault['severity']} {place} {middle}: {code_span(fault['message'], 300)}"
-    for unreachable in document.get("unreachable", ()):
-        yield f"- {code_span(unreachable['clusterName'])} does not answer: {code_span(unreachable['message'], 300)}"
+    yield from _fault_lines(document["faults"], document.get("unreachable", ()))
     for placement in document["placements"]:
         yield from _placement_lines(placement)
     for said in (*map(run_sentences, document["runs"]), *map(rollout_sentences, document["rollouts"])):
         first, *more = said
         yield from ("", f"- {code_span(first, 300)}", *(f"  - {code_span(line.strip(), 1000)}" for line in more))
     yield from _diff_lines(document)
+
+
+def _fault_lines(faults: Sequence[Mapping[str, Any]], silent: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The faults of the files, and the clusters that do not answer."""
+    if faults or silent:
+        yield ""
+    for fault in faults:
+        middle = " ".join(code_span(part) for part in (fault["object"], fault["field"]) if part)
+        place = code_span(f"{fault['path']}:{fault['line']}")
+        yield f"- {fault['severity']} {place} {middle}: {code_span(fault['message'], 300)}"
+    for cluster in silent:
+        yield f"- {code_span(cluster['clusterName'])} does not answer: {code_span(cluster['message'], 300)}"
 
 
 def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:

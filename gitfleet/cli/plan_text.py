@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gitfleet.cli.plan_groups import moves_of, names, operations_of, placement_name, unpicked_of
@@ -40,13 +40,7 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
         yield eviction_sentence(eviction)
     for line, below in headlines(document):
         yield f"  {line}" if below else line
-    for fault in document["faults"]:
-        place = f"{fault['path']}:{fault['line']}"
-        yield f"{fault['severity']}: " + ": ".join(
-            p for p in (place, fault["object"], fault["field"], fault["message"]) if p
-        )
-    if any(fault["severity"] == "error" for fault in document["faults"]):
-        yield "What has errors keeps its last good version."
+    yield from _fault_lines(document["faults"])
     for unreachable in document.get("unreachable", ()):
         yield f"unreachable: {unreachable['clusterName']}: {unreachable['message']}"
     for placement in document["placements"]:
@@ -56,6 +50,14 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
     for rollout in document["rollouts"]:
         yield from rollout_sentences(rollout)
     yield from closing_lines(document)
+
+
+def _fault_lines(faults: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for fault in faults:
+        parts = (f"{fault['path']}:{fault['line']}", fault["object"], fault["field"], fault["message"])
+        yield f"{fault['severity']}: {': '.join(part for part in parts if part)}"
+    if any(fault["severity"] == "error" for fault in faults):
+        yield "What has errors keeps its last good version."
 
 
 def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:

@@ -79,6 +79,12 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, wat
     if once and until_settled:
         raise click.UsageError("--once and --until-settled exclude each other")
     continuous = not (once or until_settled)
+    _refuse_contradictions(settings, watched, output, continuous=continuous)
+    outlive_stdout()
+    return _continuous(settings, watched, output) if continuous else _ending(settings, output, timeout, once=once)
+
+
+def _refuse_contradictions(settings: Settings, watched: Watched, output: str, *, continuous: bool) -> None:
     if output == "json" and continuous:
         raise click.UsageError(
             "-o json is one document and needs an end: add --once or --until-settled, or use -o jsonl"
@@ -88,9 +94,10 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, wat
     if not continuous and (settings.http is not None or not watched.is_default):
         which = "--listen, --notify, --leader-election, --executor and --log-format go"
         raise click.UsageError(f"{which} with a continuous run, not with --once or --until-settled")
-    outlive_stdout()
-    if continuous:
-        return _continuous(settings, watched, output)
+
+
+def _ending(settings: Settings, output: str, timeout: float, *, once: bool) -> int:
+    """Reconcile once, or until all is settled; the exit code."""
     from gitfleet.wiring_outbound import calling_out
 
     result: ReconcileResult | None = None
@@ -108,13 +115,18 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, wat
     if ending.number:
         say("interrupted")
         return ending.exit_code(continuous=False)
-    if until_settled and result is not None and result.frozen:
-        say(f"all that waits is frozen for longer than {timeout:g} s: `gitfleet get freezes`")
-    elif until_settled and result is not None and not result.settled:
-        raise _not_settled(result, timeout)
-    if until_settled and result is not None:
-        fail_with_rollouts(result)
+    if not once and result is not None:
+        _report_unsettled(result, timeout)
     return 0
+
+
+def _report_unsettled(result: ReconcileResult, timeout: float) -> None:
+    """GitfleetError where something still waits when the time is over, or a rollout failed."""
+    if result.frozen:
+        say(f"all that waits is frozen for longer than {timeout:g} s: `gitfleet get freezes`")
+    elif not result.settled:
+        raise _not_settled(result, timeout)
+    fail_with_rollouts(result)
 
 
 @contextmanager

@@ -72,7 +72,7 @@ def guard_streams() -> None:
     """Put streams that know what to do about a loss in the place of Python's."""
     _hold_descriptors()
     sys.stdout = _text(sys.stdout, _Output(1, _end))
-    sys.stderr = _text(sys.stderr, _Output(2, lambda error: None))
+    sys.stderr = _text(sys.stderr, _Output(2, lambda _: None))
 
 
 def outlive_stdout() -> None:

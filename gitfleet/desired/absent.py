@@ -42,14 +42,9 @@ def absent_notes(value: object, present: Present) -> Iterator[Break]:
     over by the accepted state are none, as what they name may be gone since."""
     match value:
         case Placement():
-            for index, name in enumerate(value.effective_policy.cluster_names):
-                here = ("spec", "policy", "clusterNames", index)
-                yield from _cluster(here, name, "nothing is placed there", present)
-        case Override(placement=named):
-            if named is not None:
-                key = PlacementKey(value.key.namespace if named.scope == "Namespaced" else "", named.name)
-                yield from _placement(("spec", "placement", "name"), key, "nothing is overridden", present)
-            yield from _misspelt_variables(value)
+            yield from _of_placement(value, present)
+        case Override():
+            yield from _of_override(value, present)
         case StagedRun():
             yield from _of_run(value, present)
         case Eviction():
@@ -63,11 +58,7 @@ def absent_notes(value: object, present: Present) -> Iterator[Break]:
         case Approval():
             yield from _of_approval(value, present)
         case FreezeOverride():
-            if not present.hidden.has_some_of("FleetConfig"):
-                windows = {w.name for config in present.named(FleetConfig).values() for w in config.freeze_windows}
-                yield from _unknown("windows", value.windows, windows, present)
-            freezes = [name for name in value.freezes if present.hidden.has_object("Freeze", name)]
-            yield from _unknown("freezes", value.freezes, {*present.named(Freeze), *freezes}, present)
+            yield from _of_freeze_override(value, present)
         case _:
             return
 
@@ -84,6 +75,27 @@ def _cluster(here: Location, name: str, so: str, present: Present) -> Iterator[B
     if name not in known and not present.hidden.has_object("MemberCluster", name):
         hint = present.meant(name, known, _CORRECT)
         yield here, f"names a cluster that is not in the repo, so {so}; {hint}"
+
+
+def _of_placement(placement: Placement, present: Present) -> Iterator[Break]:
+    for index, name in enumerate(placement.effective_policy.cluster_names):
+        here = ("spec", "policy", "clusterNames", index)
+        yield from _cluster(here, name, "nothing is placed there", present)
+
+
+def _of_override(override: Override, present: Present) -> Iterator[Break]:
+    if (named := override.placement) is not None:
+        key = PlacementKey(override.key.namespace if named.scope == "Namespaced" else "", named.name)
+        yield from _placement(("spec", "placement", "name"), key, "nothing is overridden", present)
+    yield from _misspelt_variables(override)
+
+
+def _of_freeze_override(override: FreezeOverride, present: Present) -> Iterator[Break]:
+    if not present.hidden.has_some_of("FleetConfig"):
+        windows = {w.name for config in present.named(FleetConfig).values() for w in config.freeze_windows}
+        yield from _unknown("windows", override.windows, windows, present)
+    freezes = [name for name in override.freezes if present.hidden.has_object("Freeze", name)]
+    yield from _unknown("freezes", override.freezes, {*present.named(Freeze), *freezes}, present)
 
 
 def _of_run(run: StagedRun, present: Present) -> Iterator[Break]:

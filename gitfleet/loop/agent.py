@@ -113,7 +113,7 @@ class Agent:
     person: Person | None = None
     counts: Callable[[str], bool] | None = None
     identity: Callable[[], str] = lambda: ""
-    checkpoint: Callable[[AgentStep], None] = lambda step: None
+    checkpoint: Callable[[AgentStep], None] = lambda _: None
     _delivery: _Delivery | None = None
     _answers: dict[str, _Answer] = field(default_factory=dict)
     _answered: str = ""

@@ -72,10 +72,10 @@ class Driver:
     clock: Clock
     plugins: reconcile.Plugins = field(default_factory=dict)
     version: str
-    save_report: Callable[[Failure], None] = lambda failure: None
-    checkpoint: Checkpoint = lambda step: None
-    listen: Listener = lambda event: None
-    configure: Callable[[FleetConfig], None] = lambda config: None
+    save_report: Callable[[Failure], None] = lambda _: None
+    checkpoint: Checkpoint = lambda _: None
+    listen: Listener = lambda _: None
+    configure: Callable[[FleetConfig], None] = lambda _: None
     watch_branch: str | None = None
     state_branch: str | None = None
     requests: RequestBranches | None = None

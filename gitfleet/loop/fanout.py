@@ -43,7 +43,7 @@ class Fanout:
     executor: Executor | None
     timeout: float = 60.0
     stopped: Callable[[], bool] = lambda: False
-    reach: Callable[[Step], None] = lambda step: None
+    reach: Callable[[Step], None] = lambda _: None
     tracing: Tracing = Untraced()
     spread: Spread | None = None
     _busy: dict[str, Future[Any]] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class Fanout:
             with self.tracing.cluster("dry_run", name):
                 return self.directory.reader(clusters[name]).dry_run(questions[name])
 
-        def failed(name: str, why: str, code: OutcomeCode) -> Sequence[DryRun]:
+        def failed(name: str, why: str, _: OutcomeCode) -> Sequence[DryRun]:
             return [DryRun(live.body, None, why) for _, live in questions[name]]
 
         batch = Batch(kind=CallKind.DRY_RUN, clusters=clusters, asked=questions)
@@ -169,7 +169,7 @@ class Fanout:
             with self.tracing.cluster("pods", name):
                 return self.directory.reader(clusters[name]).pods(workloads[name])
 
-        return self._near(sorted(name for name in workloads if workloads[name]), read, lambda name, why, code: {})
+        return self._near(sorted(name for name in workloads if workloads[name]), read, lambda *_: {})
 
     def _all(
         self,

@@ -226,7 +226,7 @@ class PullClusters:
             done = {outcome.operation.key for outcome in answered if outcome.ok}
             mine = [one for one in mine if one.key not in done]
             self._deliver(decision, name, (mine, rolling.get(name, _Rolling())), make_sure)
-        self._withdraw(decision)
+        self._withdraw()
         return tuple(outcomes), tuple(one for one in operations if one.cluster not in self._clusters)
 
     def without_steps(self, decision: Decision) -> Decision:
@@ -291,7 +291,7 @@ class PullClusters:
             self._refused[name] = f"what {name} is to do cannot be pushed to {branch}: {error}"
             self._said.say(self._refused[name])
 
-    def _withdraw(self, decision: Decision) -> None:
+    def _withdraw(self) -> None:
         """Remove deliveries for clusters that are reached otherwise by now, or that have left: an agent that still runs
         there is to do nothing of them."""
         needed = {self._branches.delivery_of(name) for name in self._clusters}

@@ -68,7 +68,7 @@ class SteppedCache:
     """A BlobCache that names the moments before and after each write."""
 
     inner: BlobCache
-    reach: Reach = lambda step: None
+    reach: Reach = lambda _: None
 
     def get_many(self, keys: Iterable[str]) -> Mapping[str, bytes]:
         """See BlobCache."""

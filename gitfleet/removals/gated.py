@@ -35,7 +35,7 @@ class Gates:
     """What stops placements as of a commit, beside their strategy External: on which of some clusters one is `frozen`
     and until when, those that a Pin names (`pinned`), and the digests of content that is `quarantined`."""
 
-    frozen: Callable[[PlacementKey, Iterable[str]], Mapping[str, Frozen]] = lambda key, names: {}
+    frozen: Callable[[PlacementKey, Iterable[str]], Mapping[str, Frozen]] = lambda *_: {}
     pinned: Collection[PlacementKey] = ()
     quarantined: Mapping[PlacementKey, Collection[str]] = field(default_factory=dict)
 

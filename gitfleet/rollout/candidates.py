@@ -78,29 +78,33 @@ def classify(request: RolloutRequest) -> Classes:
                 (out.blocked_binds if blocked else out.binds).append(position)
             continue
         _classify(out, request, position, binding, unavailable)
-        if binding.deleting is not None:
-            continue
-        if binding.state is BindingState.UNSCHEDULED:
-            out.removes.append(position)
-        elif staleness(request, binding) is None:
-            out.up_to_date.append(position)
-        elif request.refused:
-            out.refused_updates.append(position)
-        elif has_failed(binding, request.now, trying=binding.cluster in request.disturbed) or (
-            # It was let through once, counts as unavailable since, and nothing else can ever make it available.
-            binding.cluster in request.unapplied and position not in out.ready
-        ):
-            out.failed_updates.append(position)
-        else:
-            out.updates.append(position)
-            remaining = in_progress(binding, request.now)
-            if remaining is not None or binding.cluster in request.lacking:
-                out.unfinished_updates.append(position)
-            if remaining is not None:
-                out.waits.append(remaining)
+        if binding.deleting is None:
+            _sort_move(out, request, position, binding)
     out.clocks += until_left_out(request)
     _set_frozen_aside(out, request)
     return out
+
+
+def _sort_move(out: Classes, request: RolloutRequest, position: int, binding: Binding) -> None:
+    """Put a rolled out binding among the removals, the kinds of updates, or what is up to date."""
+    if binding.state is BindingState.UNSCHEDULED:
+        out.removes.append(position)
+    elif staleness(request, binding) is None:
+        out.up_to_date.append(position)
+    elif request.refused:
+        out.refused_updates.append(position)
+    elif has_failed(binding, request.now, trying=binding.cluster in request.disturbed) or (
+        # It was let through once, counts as unavailable since, and nothing else can ever make it available.
+        binding.cluster in request.unapplied and position not in out.ready
+    ):
+        out.failed_updates.append(position)
+    else:
+        out.updates.append(position)
+        remaining = in_progress(binding, request.now)
+        if remaining is not None or binding.cluster in request.lacking:
+            out.unfinished_updates.append(position)
+        if remaining is not None:
+            out.waits.append(remaining)
 
 
 def _set_frozen_aside(out: Classes, request: RolloutRequest) -> None:

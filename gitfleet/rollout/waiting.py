@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from gitfleet.api.bindings import DELETED, Binding, BindingState, is_active
-from gitfleet.api.conditions import ConditionType, Status
+from gitfleet.api.conditions import Condition, ConditionType, Status
 from gitfleet.formats.sentences import more_than_first, named_briefly
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import PlacementRecord
@@ -50,14 +50,11 @@ def run_awaited(record: PlacementRecord, bindings: Iterable[Binding] | None = No
 
 
 def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Iterator[str]:
-    there = _not_deleted(binding)
-    if record.placement.deleting is not None and binding.deleting is None and held:
-        yield f"{binding.cluster} waits: {held}"
-        return
     if binding.deleting is not None:
-        if binding.kept and not there:
-            return  # it waits for another placement, which says so itself
-        yield f"{binding.cluster} is giving up its resources" + (f" and {there}" if there else "")
+        yield from _giving_up(binding)
+        return
+    if record.placement.deleting is not None and held:
+        yield f"{binding.cluster} waits: {held}"
         return
     current = {c.type: c for c in binding.conditions if c.observed_generation == binding.generation}
     started = current.get(ConditionType.ROLLOUT_STARTED)
@@ -72,8 +69,18 @@ def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Ite
         if not record.placement.strategy.external:
             yield f"{binding.cluster} is {binding.state} and has not been rolled out"
         return
-    if ConditionType.DIFF_REPORTED in current:
-        return
+    if ConditionType.DIFF_REPORTED not in current:
+        yield from _unfinished(binding, current)
+
+
+def _giving_up(binding: Binding) -> Iterator[str]:
+    there = _not_deleted(binding)
+    if there or not binding.kept:  # what is kept waits for another placement, which says so itself
+        yield f"{binding.cluster} is giving up its resources" + (f" and {there}" if there else "")
+
+
+def _unfinished(binding: Binding, current: Mapping[str, Condition]) -> Iterator[str]:
+    """The first step that a cluster has not reported as done, or what it has not deleted."""
     for step in _STEPS:
         condition = current.get(step)
         if condition is None:
@@ -82,7 +89,7 @@ def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Ite
         if condition.status is not Status.TRUE:
             yield f"{binding.cluster} is not {step}: {condition.message or condition.reason}"
             return
-    if there:
+    if there := _not_deleted(binding):
         yield f"{binding.cluster} {there}"
 
 

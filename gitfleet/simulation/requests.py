@@ -61,23 +61,27 @@ def respond(server: MemoryServer, request: Request, now: datetime) -> Response:
         if target is None:
             parts = request.path.split("/")
             return _nothing_at(server, parts[2] if parts[1] == "apis" else "" if parts[1] == "api" else None)
-        match request.method, bool(target.key.name):
-            case "GET", True:
-                return Response(200, _read(server, target, now))
-            case "GET", False:
-                return Response(200, _listed(server, target, request, now))
-            case "PATCH", True:
-                return _apply(server, target, request, now)
-            case "PUT", True:
-                if request.query.get("dryRun") != "All":
-                    raise bad_request("no other update than a dry run is simulated")
-                return Response(200, replaced(server, target.key, target.kind, request.body or {}, now))
-            case "DELETE", True:
-                return Response(200, _delete(server, target, request, now))
-            case _:
-                raise Refused(405, "MethodNotAllowed", "the server does not allow this method here")
+        return _object_response(server, target, request, now)
     except Refused as refused:
         return Response(refused.status, refused.body)
+
+
+def _object_response(server: MemoryServer, target: Target, request: Request, now: datetime) -> Response:
+    match request.method, bool(target.key.name):
+        case "GET", True:
+            return Response(200, _read(server, target, now))
+        case "GET", False:
+            return Response(200, _listed(server, target, request, now))
+        case "PATCH", True:
+            return _apply(server, target, request, now)
+        case "PUT", True:
+            if request.query.get("dryRun") != "All":
+                raise bad_request("no other update than a dry run is simulated")
+            return Response(200, replaced(server, target.key, target.kind, request.body or {}, now))
+        case "DELETE", True:
+            return Response(200, _delete(server, target, request, now))
+        case _:
+            raise Refused(405, "MethodNotAllowed", "the server does not allow this method here")
 
 
 def target_of(server: MemoryServer, path: str) -> Target | None:

@@ -174,7 +174,7 @@ def _pod(body: JsonObject, progress: Progress) -> JsonObject:
     return _with_status(body, {"phase": "Running" if progress.done else "Pending", "conditions": [condition]})
 
 
-def _namespace(body: JsonObject, progress: Progress) -> JsonObject:
+def _namespace(body: JsonObject, _: Progress) -> JsonObject:
     return _with_status({**body, "spec": {"finalizers": ["kubernetes"]}}, {"phase": "Active"})
 
 

@@ -107,7 +107,7 @@ def _rank(event: Event) -> int:
     return _RANK.get(event.type, len(_RANK))
 
 
-def sentence(event: Event) -> str:
+def sentence(event: Event) -> str:  # noqa: C901 - one case for one type of event
     """One event in words, `` for one that says nothing by itself."""
     fields = event.fields
     place = f"{event.placement}: " if event.placement else ""

@@ -12,6 +12,7 @@ was observed) and `faultsCleared`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final, ParamSpec
 
 from gitfleet.api.bindings import DELETED, Binding, BindingState, is_available
@@ -47,13 +48,9 @@ def emit_events(
     clusters by name. Equal states give none; records that are the same object cost nothing. What none can be emitted
     of, a fault, a hold, a placement or a cluster, is noted in `failures`. `renamed` placements have another name after
     than before: by it, what they were called."""
-    noted, names = failures or Failures(), renamed or {}
-    events: list[Event] = []
-
-    def emit(subject: Subject, events_of: Callable[P, Iterable[Event]], *args: P.args, **named: P.kwargs) -> None:
-        events.extend(noted.contain(subject, (), lambda: tuple(events_of(*args, **named))))
-
-    emit(Subject("FleetState", ""), _fleet_events, before, after, noted)
+    timeline = _Timeline(failures or Failures())
+    emit = timeline.emit
+    emit(Subject("FleetState", ""), _fleet_events, before, after, timeline.failures)
     fresh = [hold for name, hold in after.holds.items() if name not in before.holds]
     for hold, earlier, later in changed(before.holds, after.holds):
         emit(Subject("Hold", hold), _hold_events, hold, earlier, later, fresh)
@@ -67,17 +64,36 @@ def emit_events(
         emit(Subject("ApprovalRequest", str(request)), request_events, asked, answered)
     for rollout, ago, then in changed(before.rollouts, after.rollouts):
         emit(Subject("WorkloadRollout", str(rollout)), rollout_events, ago, then)
+    _emit_placements(timeline, before, after, renamed or {})
+    return tuple(timeline.events)
+
+
+@dataclass(frozen=True, slots=True)
+class _Timeline:
+    """The events so far."""
+
+    failures: Failures
+    events: list[Event] = field(default_factory=list)
+
+    def emit(self, subject: Subject, events_of: Callable[P, Iterable[Event]], *args: P.args, **named: P.kwargs) -> None:
+        """Add the events of one subject, or note why it has none."""
+        self.events.extend(self.failures.contain(subject, (), lambda: tuple(events_of(*args, **named))))
+
+
+def _emit_placements(
+    timeline: _Timeline, before: FleetState, after: FleetState, names: Mapping[PlacementKey, PlacementKey]
+) -> None:
     for key, old, new in changed(before.placements, after.placements):
         if (former := names.get(key)) is not None:
-            old = noted.contain(Subject.of_placement(key), old, under_name, before.placements[former], key)
+            placement = before.placements[former]
+            old = timeline.failures.contain(Subject.of_placement(key), old, under_name, placement, key)
             fields = {"state": "renamed", "former": str(former)}
-            events.append(Event(type=EventType.PLACEMENT, placement=str(key), fields=fields))
+            timeline.events.append(Event(type=EventType.PLACEMENT, placement=str(key), fields=fields))
         if key not in names.values():
-            emit(Subject.of_placement(key), _placement_events, key, old, new, after)
+            timeline.emit(Subject.of_placement(key), _placement_events, key, old, new, after)
     for name, left in after.left_behind.items():
         for key, objects in left.items():
-            emit(Subject.of_placement(key), _left_events, name, after.placements.get(key), objects)
-    return tuple(events)
+            timeline.emit(Subject.of_placement(key), _left_events, name, after.placements.get(key), objects)
 
 
 def _fleet_events(before: FleetState, after: FleetState, failures: Failures) -> Iterator[Event]:

@@ -60,7 +60,7 @@ def diff_document(
     placement: PlacementKey,
     commit: str,
     sides: tuple[ClusterSides, ...],
-    left_alone: LeftAlone = lambda cluster: NOTHING_IGNORED,
+    left_alone: LeftAlone = lambda _: NOTHING_IGNORED,
 ) -> dict[str, Any]:
     """The Diff as JSON values. Objects that are the same are counted and not listed; values of Secrets are masked."""
     return {

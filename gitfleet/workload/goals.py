@@ -66,7 +66,7 @@ def goal_of(
     )
 
 
-def step_of(status: ClusterRolloutStatus) -> tuple[Step, int] | None:
+def step_of(status: ClusterRolloutStatus) -> tuple[Step, int] | None:  # noqa: C901 - one case for one phase
     """The step of a status, and the number of the batch whose goal counts; None where nothing is held."""
     phase, batch = phase_of(status.rolling_state, status.batch_rolling_state), status.current_batch
     if status.let_go == RELEASED:

@@ -188,7 +188,7 @@ def _held(
 def _held_as(
     record: RolloutRecord, status: ClusterRolloutStatus, needed: Needed, key: ObjectKey, fields: Fields
 ) -> HeldFields:
-    held = HeldFields(rollout=record.key, fields=fields, stays=_stays(record, status, needed, key))
+    held = HeldFields(rollout=record.key, fields=fields, stays=_stays(status, needed, key))
     if status.let_go == FOLLOWED:
         return replace(held, stays_as=f"is over, and the pods of {status.target} are not ready yet")
     if record.removing and status.is_over:
@@ -213,7 +213,7 @@ def _holding(seen: Workloads, found: Found) -> Goal:
     return Goal(mode=mode, strategy=strategy, original=size, size=size, source_sizes=sizes)
 
 
-def _stays(record: RolloutRecord, status: ClusterRolloutStatus, needed: Needed, key: ObjectKey) -> bool:
+def _stays(status: ClusterRolloutStatus, needed: Needed, key: ObjectKey) -> bool:
     """Whether a workload is not to be deleted although no placement has it any more, as its pods are still needed: a
     source until they have moved, a target until they have gone back. Where neither side is wanted, both may go."""
     is_early = status.rolling_state is RollingState.VERIFYING_SPEC

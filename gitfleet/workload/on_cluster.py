@@ -129,13 +129,8 @@ def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Adva
     """The same, where all that it names was read."""
     record, status, found, wanted = here.record, here.status, here.found, here.wanted
     target, now = wanted.manifests.get(found.target.identity), lookup.request.now
-    if why := lookup.request.permission.denial(record, status.cluster, (found.target, *found.sources)):
+    if why := _forbidden(here, lookup):
         return None if record.removing else _asks(status, why, now)
-    if status.rolling_state is RollingState.VERIFYING_SPEC and placement_of(record) is not None:
-        scalers = scalers_of(wanted.manifests.values())
-        if scaler := next((scalers[k.identity] for k in (found.target, *found.sources) if k.identity in scalers), None):
-            why = f"its workload is {is_scaled_by(scaler)}"
-            return None if record.removing else _asks(status, why, now)
     is_ending = phase_of(status.rolling_state, status.batch_rolling_state) in LETTING_GO and bool(status.named)
     if target is None and seen.target is None and not is_ending:
         return _without_target(here, seen, lookup)
@@ -160,6 +155,18 @@ def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Adva
         why, asks = why_left(left, "is to be given back", lookup.refused(record, status)) if left else ("", False)
         return replace(_asked(status, why, now), asks=asks) if left else None
     return _advanced(_case(here, seen, turn, lookup, goes_back=goes_back))
+
+
+def _forbidden(here: _Here, lookup: Lookup) -> str:
+    """Why a rollout may not touch its workloads: nobody permitted it, or something else scales them; "" if it may."""
+    record, status, workloads = here.record, here.status, (here.found.target, *here.found.sources)
+    if why := lookup.request.permission.denial(record, status.cluster, workloads):
+        return why
+    if status.rolling_state is RollingState.VERIFYING_SPEC and placement_of(record) is not None:
+        scalers = scalers_of(here.wanted.manifests.values())
+        if scaler := next((scalers[key.identity] for key in workloads if key.identity in scalers), None):
+            return f"its workload is {is_scaled_by(scaler)}"
+    return ""
 
 
 def _without_target(here: _Here, seen: Workloads, lookup: Lookup) -> Advanced | None:

@@ -136,6 +136,10 @@ def _event(work: _Pass) -> RolloutEvent | None:
     if case.seen.target is None and case.status.is_running and phase not in LETTING_GO:
         work.wait(f"{case.found.target} is not on the cluster")
         return None
+    return _event_in(phase, work)
+
+
+def _event_in(phase: Phase, work: _Pass) -> RolloutEvent | None:  # noqa: C901 - one case for one phase
     match phase:
         case Phase.VERIFYING_SPEC:
             return _verify(work)

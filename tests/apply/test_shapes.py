@@ -6,6 +6,7 @@ import base64
 import copy
 from typing import Any
 
+import jsonpatch
 import pytest
 
 from gitfleet.apply import find_differences
@@ -47,41 +48,29 @@ def served() -> dict[str, Any]:
     return body
 
 
-def container(body: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = body["spec"]["template"]["spec"]["containers"][1]
+_CONTAINERS = "/spec/template/spec/containers"
+_WEB = f"{_CONTAINERS}/1"
+EDITS: dict[str, dict[str, Any]] = {
+    "replicas": {"op": "replace", "path": "/spec/replicas", "value": 3},
+    "image": {"op": "replace", "path": f"{_WEB}/image", "value": "web:2"},
+    "label": {"op": "replace", "path": "/metadata/labels/app", "value": "other"},
+    "label gone": {"op": "remove", "path": "/metadata/labels"},
+    "container gone": {"op": "remove", "path": _WEB},
+    "args": {"op": "add", "path": f"{_WEB}/args/-", "value": "--slow"},
+    "cpu": {"op": "replace", "path": f"{_WEB}/resources/requests/cpu", "value": "2"},
+    "port": {"op": "replace", "path": f"{_WEB}/ports/0/protocol", "value": "UDP"},
+    "status": {"op": "replace", "path": "/status/replicas", "value": 1},
+    "annotation": {"op": "add", "path": "/metadata/annotations/revision", "value": "2"},
+    "default": {"op": "add", "path": "/spec/progressDeadlineSeconds", "value": 1},
+    "injected": {"op": "replace", "path": f"{_CONTAINERS}/0/image", "value": "proxy:2"},
+    "order": {"op": "move", "from": f"{_CONTAINERS}/0", "path": _WEB},
+}
+"""What somebody does to the Deployment on the server, as JSON patches."""
+
+
+def edited(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = jsonpatch.apply_patch(served(), [EDITS[name]])
     return found
-
-
-def edited(path: str) -> dict[str, Any]:
-    body = served()
-    match path:
-        case "replicas":
-            body["spec"]["replicas"] = 3
-        case "image":
-            container(body)["image"] = "web:2"
-        case "label":
-            body["metadata"]["labels"]["app"] = "other"
-        case "label gone":
-            del body["metadata"]["labels"]
-        case "container gone":
-            body["spec"]["template"]["spec"]["containers"].pop()
-        case "args":
-            container(body)["args"].append("--slow")
-        case "cpu":
-            container(body)["resources"]["requests"]["cpu"] = "2"
-        case "port":
-            container(body)["ports"][0]["protocol"] = "UDP"
-        case "status":
-            body["status"]["replicas"] = 1
-        case "annotation":
-            body["metadata"]["annotations"]["revision"] = "2"
-        case "default":
-            body["spec"]["progressDeadlineSeconds"] = 1
-        case "injected":
-            body["spec"]["template"]["spec"]["containers"][0]["image"] = "proxy:2"
-        case "order":
-            body["spec"]["template"]["spec"]["containers"].reverse()
-    return body
 
 
 @pytest.mark.parametrize(

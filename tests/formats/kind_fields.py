@@ -13,6 +13,7 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,29 +46,7 @@ def types_of(document: Mapping[str, Any]) -> Types:
     kinds: Types = {}
     found: Types = {}
     wanted: list[str] = []
-
-    def code(schema: Mapping[str, Any]) -> str:
-        if "$ref" in schema:
-            name = schema["$ref"].rpartition("/")[2]
-            if name in _WRITTEN_OTHERWISE:
-                wanted.extend([f"{_SCHEMAS}JSONSchemaProps"] if _WRITTEN_OTHERWISE[name].startswith("?") else [])
-                return _WRITTEN_OTHERWISE[name]
-            if "properties" not in definitions[name]:
-                return "mapping" if definitions[name].get("type") == "object" else "any"
-            wanted.append(name)
-            return str(name)
-        match schema["type"]:
-            case "array":
-                return f"[{code(schema['items'])}"
-            case "object":
-                return f"{{{code(schema['additionalProperties'])}" if "additionalProperties" in schema else "mapping"
-            case "string":
-                return "base64" if schema.get("format") == "byte" else "string"
-            case "integer":
-                return str(schema["format"])
-            case other:
-                return _SCALARS[other]
-
+    code = partial(_code, definitions, wanted)
     for definition in definitions.values():
         for kind in definition.get("x-kubernetes-group-version-kind", ()):
             row = BUILT_IN_KINDS.get((kind["group"], kind["kind"]))
@@ -83,6 +62,31 @@ def types_of(document: Mapping[str, Any]) -> Types:
                 for field, schema in definitions[name]["properties"].items()
             }
     return _shortened(kinds, found)
+
+
+def _code(definitions: Mapping[str, Any], wanted: list[str], schema: Mapping[str, Any]) -> str:
+    """The type of a field; the types that it refers to are added to `wanted`."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        if name in _WRITTEN_OTHERWISE:
+            wanted.extend([f"{_SCHEMAS}JSONSchemaProps"] if _WRITTEN_OTHERWISE[name].startswith("?") else [])
+            return _WRITTEN_OTHERWISE[name]
+        if "properties" not in definitions[name]:
+            return "mapping" if definitions[name].get("type") == "object" else "any"
+        wanted.append(name)
+        return str(name)
+    code = partial(_code, definitions, wanted)
+    match schema["type"]:
+        case "array":
+            return f"[{code(schema['items'])}"
+        case "object":
+            return f"{{{code(schema['additionalProperties'])}" if "additionalProperties" in schema else "mapping"
+        case "string":
+            return "base64" if schema.get("format") == "byte" else "string"
+        case "integer":
+            return str(schema["format"])
+        case other:
+            return _SCALARS[other]
 
 
 def _shortened(kinds: Types, found: Types) -> Types:

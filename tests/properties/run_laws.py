@@ -201,30 +201,25 @@ def _starts(was: RunRecord | None, run: RunRecord, facts: Facts) -> Iterator[str
             continue
         said = f"{fresh} of stage {stage.name} of {name} start"
         busy = [c.cluster for c in stage.clusters if cluster_phase(c) is ClusterPhase.UPDATING]
-        if len(busy) > _most(spec.max_concurrency, len(stage.clusters)):
-            yield f"{said}, and {busy} are under way at the same time"
-        if facts.wanted.get(name, "Run") != "Run":
-            yield f"{said}, and nobody wants it to run"
-        if facts.cut_off:
-            yield f"{said} while most clusters do not answer"
-        if facts.frozen(stage.name):
-            yield f"{said} in a freeze"
-        if run.snapshot in facts.quarantined:
-            yield f"{said} with {run.snapshot}, which is quarantined"
-        if run.fell_back:
-            yield f"{said}, and it rolls back"
         begun = [_since(c, "Started") for c in stage.clusters]
         recent = sum(facts.now - since < timedelta(minutes=1) for since in begun if since is not None)
-        if spec.start_rate is not None and recent > spec.start_rate:
-            yield f"{said}: {recent} within a minute"
-        yield from _formers(run, stage, fresh, facts)
-        if open_ := [s.name for s, _ in stages[:at] if not (is_through(s) and all(map(_is_over, s.after_tasks)))]:
-            yield f"{said} before {open_} are over"
-        if not all(map(_is_over, stage.before_tasks)):
-            yield f"{said} without the approval before it"
+        open_ = [s.name for s, _ in stages[:at] if not (is_through(s) and all(map(_is_over, s.after_tasks)))]
         order = [c.cluster for c in stage.clusters if cluster_phase(c) is not ClusterPhase.PENDING]
-        if order != [c.cluster for c in stage.clusters][: len(order)]:
-            yield f"{said} out of the order of the stage"
+        most = _most(spec.max_concurrency, len(stage.clusters))
+        broken = {
+            f", and {busy} are under way at the same time": len(busy) > most,
+            ", and nobody wants it to run": facts.wanted.get(name, "Run") != "Run",
+            " while most clusters do not answer": facts.cut_off,
+            " in a freeze": facts.frozen(stage.name),
+            f" with {run.snapshot}, which is quarantined": run.snapshot in facts.quarantined,
+            ", and it rolls back": run.fell_back,
+            f": {recent} within a minute": spec.start_rate is not None and recent > spec.start_rate,
+            f" before {open_} are over": open_,
+            " without the approval before it": not all(map(_is_over, stage.before_tasks)),
+            " out of the order of the stage": order != [c.cluster for c in stage.clusters][: len(order)],
+        }
+        yield from (f"{said}{how}" for how, is_so in broken.items() if is_so)
+        yield from _formers(run, stage, fresh, facts)
 
 
 def _formers(run: RunRecord, stage: StageStatus, fresh: list[str], facts: Facts) -> Iterator[str]:

@@ -203,6 +203,24 @@ def disturbances(moment: Moment) -> Iterator[tuple[str, Moment, int]]:
         yield "reject", replace(moment, wish=_answered(moment, False)), 1
     if any(approved for _, approved in wish.answers):
         yield "take approvals back", wished(answers=tuple((name, False) for name, _ in wish.answers)), 1
+    yield from _of_clusters(moment)
+    if wish.version == 1:
+        yield "edit", wished(version=2), 1
+    if len(wish.runs) == 1:
+        yield "a second run", wished(version=2, runs=(*wish.runs, ("next", "Run"))), 1
+    yield from _held(moment)
+    state = dict(wish.runs)["go"]
+    other = "Stop" if state == "Run" else "Run"
+    yield other, wished(runs=tuple((name, other if name == "go" else s) for name, s in wish.runs)), 1
+
+
+def _of_clusters(moment: Moment) -> Iterator[tuple[str, Moment, int]]:
+    """What clusters do, and which ones join, leave or are evicted."""
+    wish = moment.wish
+
+    def wished(**fields: Any) -> Moment:
+        return replace(moment, wish=replace(wish, **fields))
+
     for name in sorted(wish.clusters):
         if name not in moment.failing:
             yield f"{name} fails", replace(moment, failing=moment.failing | {name}), 1
@@ -219,14 +237,6 @@ def disturbances(moment: Moment) -> Iterator[tuple[str, Moment, int]]:
         yield "all answer", replace(moment, silent=frozenset()), 1
     for name in sorted({"c1", "c2", "c3", "c4"} - wish.clusters):
         yield f"{name} joins", wished(clusters=wish.clusters | {name}), 1
-    if wish.version == 1:
-        yield "edit", wished(version=2), 1
-    if len(wish.runs) == 1:
-        yield "a second run", wished(version=2, runs=(*wish.runs, ("next", "Run"))), 1
-    yield from _held(moment)
-    state = dict(wish.runs)["go"]
-    other = "Stop" if state == "Run" else "Run"
-    yield other, wished(runs=tuple((name, other if name == "go" else s) for name, s in wish.runs)), 1
 
 
 def _held(moment: Moment) -> Iterator[tuple[str, Moment, int]]:

@@ -71,26 +71,15 @@ def error_of(
     reported = quote_of(text)
     if result.timed_out:
         return RemoteUnreachable(f"{doing} {shown} took too long and was stopped.", hint=_NEXT_TIME)
-    if is_out_of_room(result):
-        return DiskFull(f"{doing} {shown} found no room on the cache's disk: {reported}", hint=_NO_ROOM_HINT)
-    if is_out_of_room(result, of_remote=True):
-        hint = "Whoever runs the server makes room there; the next reconcile tries again."
-        return RefusedForNow(f"{doing} {shown} found the remote's disk full: {reported}", hint=hint)
+    if (full := _disk_full(result, f"{doing} {shown}", reported)) is not None:
+        return full
     if _TOO_LARGE.search(text):
         hint = "Let the server, or the proxy before it, accept larger requests (nginx: client_max_body_size)."
         return RemoteRefuses(f"{doing} {shown} was refused as too large: {reported}", hint=hint)
     if _NOT_ALLOWED.search(text):
         return BadInput(f"{doing} {shown} would use a protocol that is not allowed: {reported}")
-    if _REFUSED_OBJECT.search(text):
-        hint = "git fsck names the object; rewrite the commit that holds it."
-        message = f"{doing} {shown} was refused, an object in it is unsound: {reported}"
-        named = _UNSOUND_OBJECT.search(text)
-        reason = f"its object {named[1][:12]} is unsound ({named[2]})" if named else "an object of it is unsound"
-        return UnreadableCommit(message, reason=reason, lasting=True, hint=hint)
-    if _LACKING.search(text):
-        reason = "an object of it is missing or damaged on the remote"
-        message, hint = f"{doing} {shown} failed, {reason}: {reported}", "git fsck on the remote names the object."
-        return UnreadableCommit(message, reason=reason, lasting=False, hint=hint)
+    if (unreadable := _unreadable(text, f"{doing} {shown}", reported)) is not None:
+        return unreadable
     if _NOT_FOUND.search(text):
         hint = "Check the address; hosts also say so when the credentials may not see the repository."
         return NoRepository(f"{doing} {shown} found no git repository there: {reported}", hint=hint)
@@ -102,6 +91,29 @@ def error_of(
         hint = "If the host is signed by your own authority, give its certificate (GITFLEET_GIT_CA_FILE)."
         return RemoteUnreachable(f"{doing} {shown} found no trusted certificate: {reported}", hint=hint)
     return RemoteUnreachable(f"{doing} {shown} did not work: {reported}", hint=_NEXT_TIME)
+
+
+def _disk_full(result: GitResult, begins: str, reported: str) -> DiskFull | RefusedForNow | None:
+    if is_out_of_room(result):
+        return DiskFull(f"{begins} found no room on the cache's disk: {reported}", hint=_NO_ROOM_HINT)
+    if is_out_of_room(result, of_remote=True):
+        hint = "Whoever runs the server makes room there; the next reconcile tries again."
+        return RefusedForNow(f"{begins} found the remote's disk full: {reported}", hint=hint)
+    return None
+
+
+def _unreadable(text: str, begins: str, reported: str) -> UnreadableCommit | None:
+    if _REFUSED_OBJECT.search(text):
+        hint = "git fsck names the object; rewrite the commit that holds it."
+        message = f"{begins} was refused, an object in it is unsound: {reported}"
+        named = _UNSOUND_OBJECT.search(text)
+        reason = f"its object {named[1][:12]} is unsound ({named[2]})" if named else "an object of it is unsound"
+        return UnreadableCommit(message, reason=reason, lasting=True, hint=hint)
+    if _LACKING.search(text):
+        reason = "an object of it is missing or damaged on the remote"
+        message, hint = f"{begins} failed, {reason}: {reported}", "git fsck on the remote names the object."
+        return UnreadableCommit(message, reason=reason, lasting=False, hint=hint)
+    return None
 
 
 def _refusal(text: str, begins: str, token: str) -> Forbidden:

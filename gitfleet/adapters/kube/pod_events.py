@@ -84,14 +84,14 @@ class PodEvents:
         if said is not None and self._counted(said, now):
             return
         name = f"{self.pod[:200]}.{secrets.token_hex(8)}"
-        self._write("POST", self._folder, self._body(name, event, reason, note), now)
+        self._write("POST", self._folder, self._body(name, event, reason, note))
         key = (reason, _COMBINED if note.startswith(_COMBINED) else note)
         self._said[key] = _Said(name, 1, now)
 
     def _counted(self, said: _Said, now: datetime) -> bool:
         """Count it in the series of an Event; whether that is still there."""
         body = {"series": {"count": said.count + 1, "lastObservedTime": _micro_time(now)}}
-        if self._write("PATCH", f"{self._folder}/{said.name}", body, now).status == 404:
+        if self._write("PATCH", f"{self._folder}/{said.name}", body).status == 404:
             return False
         said.count, said.last = said.count + 1, now
         return True
@@ -116,7 +116,7 @@ class PodEvents:
     def _folder(self) -> str:
         return f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events"
 
-    def _write(self, method: str, path: str, body: JsonObject, now: datetime) -> Response:
+    def _write(self, method: str, path: str, body: JsonObject) -> Response:
         headers = {"Content-Type": "application/merge-patch+json"} if method == "PATCH" else {}
         response = self.wire.send(method, path, body=body, headers=headers)
         if response.status in (401, 403):

@@ -174,7 +174,7 @@ class KubeWatching:
             if begun.listed and kind.version:
                 self._change(watched, now)
             kind.version, kind.listed, kind.opened, kind.heard = begun.version, begun.listed, now, now
-            stream = EventStream(opened=begun.stream, on_line=lambda line: None, on_end=lambda: None)
+            stream = EventStream(opened=begun.stream, on_line=lambda _: None, on_end=lambda: None)
             stream.on_line = partial(self._on_line, watched, kind, stream)
             stream.on_end = partial(self._on_end, watched, kind, stream)
             kind.stream = stream

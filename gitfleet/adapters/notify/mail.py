@@ -41,9 +41,9 @@ class Mail:
                     server.login(file.username, file.password)
                 server.send_message(mail, file.sender, list(file.to))
         except smtplib.SMTPRecipientsRefused as error:
-            _refused(file, max(code for code, _ in error.recipients.values()), error)
+            _refused(file, max(code for code, _ in error.recipients.values()))
         except smtplib.SMTPResponseException as error:
-            _refused(file, error.smtp_code, error)
+            _refused(file, error.smtp_code)
         except smtplib.SMTPNotSupportedError:
             raise BadInput(f"{file.host} has no TLS or no login, which its file asks for") from None
         except ssl.SSLError:
@@ -117,7 +117,7 @@ def _connected(file: MailFile, ending: _Ending) -> smtplib.SMTP:
     return server
 
 
-def _refused(file: MailFile, code: int, error: Exception) -> None:
+def _refused(file: MailFile, code: int) -> None:
     """What a mail server answered: 5xx is for good, anything else may pass."""
     if 500 <= code < 600:
         raise BadInput(f"{file.host} refuses it with {code}") from None

@@ -205,16 +205,9 @@ def _executed(work: Pass, spec: Stage, stage: StageStatus) -> StageStatus:
     if not stage.clusters and not spec.before_tasks and not spec.after_tasks:
         return work.stage(stage, StageEvent.SKIP)
     if stage_phase(stage) in (StagePhase.PENDING, StagePhase.GATED):
-        stage, opened = before_tasks(work, stage)
+        stage, opened = _before(work, stage)
         if not opened:
-            if work.failure:
-                return work.stage(stage, StageEvent.FAIL, work.failure)
-            work.event = RunEvent.WAIT
-            work.message = f"The updateRun is waiting for before-stage tasks in stage {stage.name} to complete"
-            _hold_back(work, stage)
-            return work.stage(stage, StageEvent.GATE)
-        if said := frozen_start(work, stage):
-            return work.stage(stage, StageEvent.GATE, said)
+            return stage
     stage = work.stage(stage, StageEvent.START)
     if stage_phase(stage) is StagePhase.UPDATING:
         stage = update_clusters(work, spec, stage, may_start=True)
@@ -227,13 +220,31 @@ def _executed(work: Pass, spec: Stage, stage: StageStatus) -> StageStatus:
     if work.failure:
         return work.stage(stage, StageEvent.FAIL, work.failure)
     if work.stuck:
-        work.event = RunEvent.STICK
-        work.message = (
-            f"The updateRun is stuck waiting for {stuck_text(work.stuck)} cluster(s) in stage {stage.name} to finish "
-            "updating, please check placement status for potential errors"
-        )
-        work.waiting.append(f"run {work.name} is stuck in stage {stage.name}: {stuck_text(work.stuck)} did not finish")
+        _report_stuck(work, stage)
     return stage
+
+
+def _before(work: Pass, stage: StageStatus) -> tuple[StageStatus, bool]:
+    """A stage after a look at its before-stage tasks and at freezes, and whether it may start."""
+    stage, opened = before_tasks(work, stage)
+    if opened:
+        said = frozen_start(work, stage)
+        return (work.stage(stage, StageEvent.GATE, said), False) if said else (stage, True)
+    if work.failure:
+        return work.stage(stage, StageEvent.FAIL, work.failure), False
+    work.event = RunEvent.WAIT
+    work.message = f"The updateRun is waiting for before-stage tasks in stage {stage.name} to complete"
+    _hold_back(work, stage)
+    return work.stage(stage, StageEvent.GATE), False
+
+
+def _report_stuck(work: Pass, stage: StageStatus) -> None:
+    work.event = RunEvent.STICK
+    work.message = (
+        f"The updateRun is stuck waiting for {stuck_text(work.stuck)} cluster(s) in stage {stage.name} to finish "
+        "updating, please check placement status for potential errors"
+    )
+    work.waiting.append(f"run {work.name} is stuck in stage {stage.name}: {stuck_text(work.stuck)} did not finish")
 
 
 def _stopped(work: Pass, spec: Stage, stage: StageStatus) -> StageStatus:

@@ -50,18 +50,20 @@ class DeploymentController(Controller):
                 return  # the real one does no more either while the numbers differ
         new = self._made()
         if self.recreates:
-            for group in self._old():
-                self._scale(group, 0)
+            self._stop_old()
             self._scale(new, self.wanted)
             return
         if self._is_immediate(new):
             self._scale(new, self.wanted)
-            for group in self._old():
-                self._scale(group, 0)
+            self._stop_old()
             return
         for _ in range(_MOST_STEPS):
             if not (self._grow(new) or self._shrink_old(new)):
                 return
+
+    def _stop_old(self) -> None:
+        for group in self._old():
+            self._scale(group, 0)
 
     @property
     def revision(self) -> int | None:

@@ -44,7 +44,7 @@ class HookServer:
 def hook_server(context: ssl.SSLContext | None = None) -> Iterator[HookServer]:
     """A server on the loopback address, which what hangs in it does not keep from ending."""
     hooks = HookServer()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(hooks))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"hooks": hooks}))
     server.daemon_threads, server.block_on_close = True, False
     if context is not None:
         server.socket = context.wrap_socket(server.socket, server_side=True)
@@ -59,45 +59,45 @@ def hook_server(context: ssl.SSLContext | None = None) -> Iterator[HookServer]:
         server.server_close()
 
 
-def _handler(hooks: HookServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self._answer()
+class _Handler(BaseHTTPRequestHandler):
+    hooks: HookServer
 
-        def do_POST(self) -> None:
-            self._answer()
+    def do_GET(self) -> None:
+        self._answer()
 
-        def do_DELETE(self) -> None:
-            self._answer()
+    def do_POST(self) -> None:
+        self._answer()
 
-        def _answer(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            hooks.got.append((f"{self.command} {self.path}", headers, body))
-            key = headers.get("idempotency-key", "")
-            hooks.done[key] = hooks.done[key] or 1
-            way = hooks.way
-            if way == "hang":
-                hooks.released.wait(60)
-            if way in ("hang", "close"):
-                self.close_connection = True
-                return
-            self.send_response(hooks.status)
-            for name, value in hooks.headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            if way == "answer":
-                self.wfile.write(hooks.body)
-            while way in ("drip", "endless") and not hooks.released.is_set():
-                self.wfile.write(b"x" if way == "drip" else b"x" * 65536)
-                self.wfile.flush()
-                time.sleep(0.1 if way == "drip" else 0)
+    def do_DELETE(self) -> None:
+        self._answer()
 
-        def handle(self) -> None:
-            with suppress(OSError):  # whoever asked may have gone
-                super().handle()
+    def _answer(self) -> None:
+        hooks = self.hooks
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        hooks.got.append((f"{self.command} {self.path}", headers, body))
+        key = headers.get("idempotency-key", "")
+        hooks.done[key] = hooks.done[key] or 1
+        way = hooks.way
+        if way == "hang":
+            hooks.released.wait(60)
+        if way in ("hang", "close"):
+            self.close_connection = True
+            return
+        self.send_response(hooks.status)
+        for name, value in hooks.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if way == "answer":
+            self.wfile.write(hooks.body)
+        while way in ("drip", "endless") and not hooks.released.is_set():
+            self.wfile.write(b"x" if way == "drip" else b"x" * 65536)
+            self.wfile.flush()
+            time.sleep(0.1 if way == "drip" else 0)
 
-        def log_message(self, *_: Any) -> None:
-            pass
+    def handle(self) -> None:
+        with suppress(OSError):  # whoever asked may have gone
+            super().handle()
 
-    return Handler
+    def log_message(self, *_: Any) -> None:
+        pass
