@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kubernetes import watch
-from kubernetes.client import CoreV1Api
+from kubernetes.client import CoreV1Api, V1Namespace, V1ObjectMeta
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from urllib3.exceptions import ProtocolError
 
@@ -153,7 +153,7 @@ class Bare:
         git(folder, "clone", "--quiet", "--bare", url, str(self.mirror))
         self._clients = [CoreV1Api(one.server.client()) for one in members.all]
         for core in self._clients:
-            core.create_namespace({"metadata": {"name": BARE}})
+            core.create_namespace(V1Namespace(metadata=V1ObjectMeta(name=BARE)))
 
     def round(self, value: str) -> dict[str, float]:
         """Seconds of each part; the commit to fetch is there already."""

@@ -204,6 +204,7 @@ def test_a_kill_at_any_moment_leaves_the_old_state_or_the_new_one(tmp_path: Path
     old = {"a/b.yaml": b"1", "a/c.yaml": b"2", "inventory/all.yaml": b"3", "x": b"file"}
     new = {"a/b.yaml": b"changed", "inventory/00.yaml": b"3a", "inventory/01.yaml": b"3b", "x/y": b"folder now"}
     outcomes: list[bool] = []
+    done = False
     for number in range(200):
         folder = tmp_path / str(number)
         state = on(folder)

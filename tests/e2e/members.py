@@ -72,7 +72,7 @@ class Member:
 
     def close(self) -> None:
         """Let the connection go."""
-        self._client.close()  # type: ignore[no-untyped-call]  # the library is untyped
+        self._client.close()
 
     def _deployment(self, namespace: str, name: str) -> Any:
         return self._found(lambda: AppsV1Api(self._client).read_namespaced_deployment(name, namespace))

@@ -44,8 +44,8 @@ class Builder:
         """Run all stages in order; what the last one left."""
         self.cache.mkdir(parents=True, exist_ok=True)
         for stage in stages:
-            last = self.built[stage.name] = self._stage(stage)
-        return last
+            self.built[stage.name] = self._stage(stage)
+        return self.built[stages[-1].name]
 
     def _stage(self, stage: Stage) -> Built:
         config = Config(dict(rootfs.ENVIRONMENT))

@@ -260,6 +260,7 @@ def heals(run: Run, poison: Poison, clean: Run) -> None:
     assert poison.raised, "the step was never asked"
     assert run.reports, "the failure was not saved"
     assert not any("hunter2" in failure.report for failure in run.reports)
+    commits = run.world.state_commits()
     for _ in range(3):
         commits = run.world.state_commits()
         run.world.advance(seconds=30)

@@ -214,6 +214,8 @@ def play(row: Mapping[str, Any], fleet: Fleet) -> None:
             assert errors and not state.holds, said
         case "nothing" | "asked":
             assert not errors and not state.holds, said
+        case unknown:
+            pytest.fail(f"no such end: {unknown}")
     if "says" in row or "at" in row:
         assert any(row.get("says", "") in sentence and row.get("at", path) == path for path, sentence in said), said
     world.write(

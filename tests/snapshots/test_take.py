@@ -256,7 +256,7 @@ def test_the_newest_snapshots_are_kept_and_one_at_least(limit: int, kept: list[i
 def test_a_policy_in_use_is_kept_and_the_others_stay_when_the_latest_is_edited() -> None:
     subject = replace(SUBJECT, revision_history_limit=1)
     bound = Binding(placement=subject.key, cluster="a", state=BindingState.BOUND, policy_snapshot="web-0")
-    answer = take(subject, index())
+    wanted, answer = subject, take(subject, index())
     for value in "123":
         wanted = replace(subject, policy=policy(1, cluster_names=(value,)))
         answer = take(wanted, index(), record_of(wanted, answer, bindings=(bound,)))

@@ -162,8 +162,8 @@ def test_a_plugin_may_give_a_client_certificate_instead_of_the_kubeconfigs(tmp_p
     pair = {"clientCertificateData": "its certificate", "clientKeyData": "its key"}
     path = plugin(tmp_path, f"echo '{credential(**pair)}'")
     own = {"client-certificate-data": PEM, "client-key-data": PEM}
+    body = asks(path)
     for more in ({}, own):
-        body = asks(path)
         body["users"][0]["user"] |= more
         _, login = access(body, Rules(allowed_exec=(str(path),)), tmp_path)
         found = login.current()

@@ -259,9 +259,11 @@ def test_an_idle_cluster_gets_less_than_a_request_a_minute(
             clock.seconds += 120
             observe(keys)
         sent.clear()
+        seen = None
         for _ in range(120):
             clock.seconds += 30
             seen = observe(keys)[server.name]
+        assert seen is not None
         assert seen.properties["kubernetes-fleet.io/node-count"].value == "0" and seen.live[key(namespace)]
         assert 20 <= len(sent) <= 50, sent
         sent.clear()
