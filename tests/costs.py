@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,7 +51,7 @@ def excesses(files: Mapping[str, Cost], total: float, budget: float) -> list[str
     return found + [f"all tests cost {total:.0f} CPU seconds, more than {budget:.0f}"] * (total > budget)
 
 
-@dataclass
+@dataclass(eq=False)  # pytest keeps plug-ins in sets
 class Costs:
     """Costs by file: measured where tests run, added up where they are reported."""
 
@@ -60,7 +61,7 @@ class Costs:
     _wall: float = field(default_factory=time.monotonic)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    def pytest_runtest_makereport(self) -> Generator[None, Any, Any]:
         """Attach to each report what was spent since the report before it."""
         report = yield
         cpu, wall = cpu_seconds(), time.monotonic()
