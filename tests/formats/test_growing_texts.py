@@ -11,6 +11,8 @@ from gitfleet.formats.secret_objects import holds_secret
 from gitfleet.formats.yaml_writer import write_documents
 from tests.growth import grows_with_its_input
 
+pytestmark = pytest.mark.slow
+
 PARTS = (
     "kind: &",
     "kind:&",

@@ -30,6 +30,8 @@ from tests.builders import (
 from tests.loop.kustomizations import RecordingBuilder, builds_with
 from tests.scenarios.world import Checkpoint, World, nothing
 
+pytestmark = pytest.mark.slow
+
 FOLDER = "resources/app"
 
 

@@ -18,6 +18,8 @@ from tests.builders import config_map, deployment, member_cluster, namespace, pi
 from tests.properties.histories import History
 from tests.scenarios.world import World
 
+pytestmark = pytest.mark.slow
+
 SHOP, BANK = placement("shop", policy=pick_n(3)), placement("bank", policy=pick_fixed("c1", "c2"))
 
 

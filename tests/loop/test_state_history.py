@@ -12,6 +12,8 @@ from gitfleet.ports.repos import BranchChange
 from tests.builders import config_map, fleet_config, member_cluster, namespace, pick_fixed, placement
 from tests.scenarios.world import World
 
+pytestmark = pytest.mark.slow
+
 STATE = "gitfleet/state"
 MOST = 10
 
