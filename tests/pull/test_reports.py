@@ -12,13 +12,25 @@ from gitfleet.api import InvalidContent
 from gitfleet.api.conditions import Status
 from gitfleet.api.deliveries import DeliveredOperation, DeliveryAction
 from gitfleet.api.member_reports import MemberReport, ProviderCondition, ReportedOutcome, UnreadableObject
-from gitfleet.api.objects import ObjectKey
+from gitfleet.api.objects import ObjectKey, key_of
 from gitfleet.api.placements import PlacementKey
+from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, PropagationPolicy, Update
-from gitfleet.pull import delivered, news_of, operation_id, performable, read_report, report_content
+from gitfleet.pull import (
+    MemberSeen,
+    delivered,
+    news_of,
+    operation_id,
+    outcomes_of,
+    performable,
+    read_report,
+    report_content,
+    seen_from,
+)
 from gitfleet.pull.masked_secrets import reportable
-from tests.builders import config_map, manifest_of
+from gitfleet.pull.reports import object_path
+from tests.builders import config_map, manifest_of, secret
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = ObjectKey("", "v1", "ConfigMap", "web", "settings")
@@ -151,6 +163,31 @@ SECRET = {
                  "annotations": {"gitfleet.dev/prune": "false", "note": "hush", "helm.sh/resource-policy": "keep"}},
     "data": {"password": "aHVzaA=="},
 }  # fmt: skip
+
+
+OTHERS = (replace(KEY, name="x"), replace(KEY, namespace="x"), replace(KEY, kind="X"), replace(KEY, group="x.io"))
+
+
+@pytest.mark.parametrize(
+    ("key", "counts"), [(KEY, True), (replace(KEY, version="v2"), True), *((o, False) for o in OTHERS)]
+)
+def test_an_operation_came_to_the_object_that_it_is_for_or_to_none(key: ObjectKey, counts: bool) -> None:
+    name = operation_id(CREATE)
+    answers = (ReportedOutcome(id=name, ok=True, code="Applied", live=True),)
+    seen = MemberSeen(report=replace(REPORT, outcomes=answers), applied={name: LiveObject(key, {"a": "b"})})
+    (outcome,) = outcomes_of(seen, [CREATE])
+    assert outcome.live == (LiveObject(KEY, {"a": "b"}) if counts else None)
+
+
+@pytest.mark.parametrize(
+    "body", [config_map("web", "x", {}), config_map("x", "settings", {}), secret("web", "settings", {})]
+)
+@pytest.mark.parametrize("known", [True, False])
+def test_an_object_that_is_not_the_one_that_is_listed_is_unreadable(body: dict[str, Any], known: bool) -> None:
+    path, report = object_path(KEY), replace(REPORT, present=(KEY,))
+    before = {"oid": LiveObject(key_of(body), body)} if known else {}
+    seen, kept = seen_from(report, {path: canonical_json(body)}, before, {path: "oid"})
+    assert (seen.live, list(seen.unreadable), kept) == ({}, [KEY], {})
 
 
 def test_no_value_of_a_secret_is_reported_and_each_change_shows() -> None:
