@@ -129,6 +129,18 @@ ANN, BOB = "ann@example.org", "bob@example.org"
             facts(replace(SIGNED, separate_duties=True), by(BOB, signer="Ann@example.org"), authors=frozenset({ANN})),
             "was given by Ann@example.org, who made the change (separateDuties); another person must approve",
         ),
+        (
+            facts(replace(SIGNED, separate_duties=True), by(ANN, committer=BOB, signer="x"), authors=frozenset({ANN})),
+            "was given by x, who made the change (separateDuties); another person must approve",
+        ),
+        (
+            facts(SEPARATE, by(BOB, committer=ANN), authors=frozenset({ANN})),
+            "was given by bob@example.org, who made the change (separateDuties); another person must approve",
+        ),
+        (
+            facts(SEPARATE, by(US, committer=ANN), authors=frozenset({ANN})),
+            "was given by ann@example.org, who made the change (separateDuties); another person must approve",
+        ),
         (facts(SEPARATE, by(US, committer=ANN), authors=frozenset({BOB})), ""),
         (facts(SEPARATE, by(ANN), by(US), authors=frozenset({BOB})), ""),
         (
