@@ -84,13 +84,14 @@ class Process:
     server: Server
     offset: float = 0.0
     optional: bool = False
+    terms: LeaseTerms = TERMS
     changes: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.seen = Seen(self.server)
         clock = _Offset(self.server, self.offset)
         self.election = Election(
-            self.seen, self.name, TERMS, clock, optional=self.optional,
+            self.seen, self.name, self.terms, clock, optional=self.optional,
             changed=lambda: self.changes.append(self.server.time),
         )  # fmt: skip
 
@@ -131,6 +132,31 @@ def test_one_leads_and_another_takes_over_when_the_lease_has_run_out() -> None:
     assert server.time - last >= TERMS.duration
     assert b.changes == [server.time]
     assert not a.election.leads()
+
+
+@pytest.mark.parametrize(("seconds", "lasts"), [(60.0, 60.0), (4.0, 4.0), (0.0, TERMS.duration)])
+def test_a_lease_lasts_as_long_as_its_holder_says(seconds: float, lasts: float) -> None:
+    """Where it says nothing, as long as this process's own would."""
+    server, _, b = two()
+    server.put("a", seconds)
+    assert not b.tries()
+    server.time += lasts - 0.1
+    assert not b.tries()
+    server.time += 0.1
+    assert b.tries()
+
+
+def test_a_leader_says_its_own_duration_and_stops_by_its_own_deadline() -> None:
+    server = Server()
+    patient = Process("a", server, terms=LeaseTerms.of(60.0))
+    server.put("", 4.0)  # what the one before left
+    assert patient.tries()
+    assert server.record is not None
+    assert server.record.seconds == 60.0
+    server.time += 39.9
+    assert patient.election.leads()
+    server.time += 0.2
+    assert not patient.election.leads()
 
 
 def test_a_leader_that_cannot_renew_stops_before_its_lease_runs_out() -> None:

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from gitfleet.api.clusters import Connection, MemberCluster
+from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
-from gitfleet.loop.kept_observations import KeptObservations
+from gitfleet.api.placements import PlacementKey
+from gitfleet.loop.kept_observations import PROBED_AFTER, READ_AFTER, KeptObservations
+from gitfleet.model.decisions import Decision
 from gitfleet.model.observations import ClusterObservation
+from gitfleet.model.operations import Delete, PropagationPolicy
+from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.simulation.clock import ManualClock
+from tests.state.builders import binding, record
 
 ONE, OTHER = (ObjectKey("", "v1", "ConfigMap", "web", name) for name in ("one", "other"))
 CLUSTER = MemberCluster(name="c", connection=Connection(context="c"))
+
+
+def placed(name: str, *clusters: str) -> PlacementRecord:
+    """A placement on these clusters."""
+    return record(name, *(binding(PlacementKey("", name), cluster) for cluster in clusters))
 
 
 @dataclass
@@ -39,6 +51,7 @@ class Asked:
 
     seen: ClusterObservation = ClusterObservation(cluster="c", reachable=True, live={ONE: None})
     times: int = 0
+    checks: int = 0
     watching: Vouches = field(default_factory=Vouches)
     meanwhile: int = 0
 
@@ -46,6 +59,10 @@ class Asked:
         self.times += 1
         self.watching.changes += self.meanwhile
         return dict.fromkeys(keys, self.seen)
+
+    def check(self, clusters: Any, known: Mapping[str, ClusterObservation]) -> dict[str, ClusterObservation]:
+        self.checks += 1
+        return {name: replace(one, reachable=self.seen.reachable) for name, one in known.items()}
 
     def pass_of(self, kept: KeptObservations, cluster: MemberCluster = CLUSTER, *keys: ObjectKey) -> int:
         """One pass; how often the cluster was asked in it."""
@@ -71,9 +88,12 @@ def test_what_a_watch_vouches_for_is_not_read_again() -> None:
     [
         replace(Asked.seen, unreadable={ONE: "forbidden"}),
         ClusterObservation(cluster="c", reachable=True, live={}, unreadable={ONE: "forbidden"}),
+        replace(Asked.seen, reachable=False),
     ],
 )
-def test_an_observation_with_anything_unreadable_is_kept_no_longer_than_its_pass(seen: ClusterObservation) -> None:
+def test_an_observation_of_which_anything_was_not_read_is_kept_no_longer_than_its_pass(
+    seen: ClusterObservation,
+) -> None:
     asked = Asked(seen=seen)
     kept = kept_by(asked)
     assert [asked.pass_of(kept) for _ in range(3)] == [1, 1, 1]
@@ -93,3 +113,69 @@ def test_what_changes_while_it_is_read_is_read_again() -> None:
     assert asked.pass_of(kept) == 1
     asked.meanwhile = 0
     assert [asked.pass_of(kept) for _ in range(2)] == [1, 0]
+
+
+def test_health_is_asked_for_now_and_then_and_all_objects_less_often() -> None:
+    asked, clock = Asked(), ManualClock()
+    kept = KeptObservations(clock=clock, watching=asked.watching)
+    for _ in range(int(2 * READ_AFTER / 10)):
+        asked.pass_of(kept)
+        clock.advance(10)
+    assert 3 <= asked.times <= 5, "after a half to the whole of it"
+    assert 2 * READ_AFTER / PROBED_AFTER - 3 <= asked.checks <= 4 * READ_AFTER / PROBED_AFTER
+
+
+def test_a_cluster_that_does_not_answer_is_kept_no_longer() -> None:
+    asked, clock = Asked(), ManualClock()
+    kept = KeptObservations(clock=clock, watching=asked.watching)
+    asked.pass_of(kept)
+    asked.seen = replace(asked.seen, reachable=False)
+    clock.advance(PROBED_AFTER)
+    assert asked.pass_of(kept) == 0 and asked.checks == 1
+    asked.seen = replace(asked.seen, reachable=True)
+    assert asked.pass_of(kept) == 1
+
+
+OWNED = {ONE: InventoryEntry(key=ONE, placement=PlacementKey("", "web"))}
+WEB, DB = placed("web", "a", "b"), placed("db", "c")
+
+
+def state(*records: PlacementRecord, inventory: str = "abc") -> FleetState:
+    return FleetState(inventory=dict.fromkeys(inventory, OWNED), placements={one.placement.key: one for one in records})
+
+
+STATE = state(WEB, DB)
+DELETE = Delete(
+    cluster="c", placement=PlacementKey("", "db"), reason="", key=ONE, uid="u", wave=0,
+    propagation=PropagationPolicy.BACKGROUND,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("after", "operations", "names"),
+    [
+        (STATE, [], ""),
+        (STATE, [DELETE], "c"),
+        (STATE, [replace(DELETE, cluster="unknown")], ""),
+        (state(WEB, DB, inventory="ab"), [], "c"),
+        (state(WEB, DB, inventory="abcd"), [], ""),
+        (replace(STATE, inventory={**STATE.inventory, "a": {}}), [], "a"),
+        (state(WEB), [], "c"),
+        (state(placed("web", "a"), DB), [], "ab"),
+        (state(placed("web", "a", "b", "c"), DB), [], "abc"),
+        (state(WEB, DB, placed("new", "b")), [], "b"),
+    ],
+)
+def test_all_clusters_that_a_decision_concerns_are_read_before_anything_is_done(
+    after: FleetState, operations: list[Delete], names: str
+) -> None:
+    """An operation, a changed inventory, or a placement of which anything changes (decision record 0030)."""
+    asked = Asked()
+    kept, clusters = kept_by(asked), {name: replace(CLUSTER, name=name) for name in "abc"}
+    keys = dict.fromkeys(clusters, (ONE,))
+    decision = cast("Decision", SimpleNamespace(inputs=SimpleNamespace(before=STATE), after=after))
+    for _ in range(2):
+        kept.observe(cast(Any, asked), clusters, keys)
+    assert kept.doubtful(decision, operations) == set(names)
+    kept.read_again(cast(Any, asked), clusters, {name: keys[name] for name in names})
+    assert kept.doubtful(decision, operations) == frozenset(), "what was read in this pass is known"
