@@ -60,6 +60,7 @@ class KubeWatching:
         self._properties: dict[str, WatchedCluster] = {}
         self._wake_at: float | None = None
         self._looked = 0.0
+        self._opening = 0  # watches that threads are at work on: open ones among them count twice for a moment
         self._openers = ThreadPoolExecutor(_OPENERS, thread_name_prefix="watch")
         self._streams = EventStreams(self._look)
         self._closed = False
@@ -134,19 +135,22 @@ class KubeWatching:
 
     def _begin(self, watched: WatchedCluster, now: float) -> None:
         """Let a thread open what is missing, unless one is at it or it is too early."""
-        if self._closed or watched.opening or now < watched.retry_at or not watched.missing():
+        number = len(watched.missing())
+        if self._closed or watched.opening or now < watched.retry_at or not number:
             return
-        if len(self._streams) + len(watched.missing()) > self._most:
+        if len(self._streams) + self._opening + number > self._most:
             return
         watched.opening = True
-        self._openers.submit(self._open_all, watched)
+        self._opening += number
+        self._openers.submit(self._open_all, watched, number)
 
-    def _open_all(self, watched: WatchedCluster) -> None:
+    def _open_all(self, watched: WatchedCluster, number: int) -> None:
         """Open all watches of a cluster that are missing, one after the other; one that cannot be had ends them all,
         since nothing vouches for the cluster then."""
         done = attempt(Subject("MemberCluster", watched.cluster.name), self._open_missing, watched)
         with self._lock:
             watched.opening = False
+            self._opening -= number
             now = self._clock.monotonic()
             if isinstance(done, Failure):
                 expected = isinstance(done.cause, GitfleetError)

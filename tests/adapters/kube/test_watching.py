@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
@@ -47,16 +48,24 @@ class Server:
 
     begun: list[tuple[Kind, str]] = field(default_factory=list)
     ends: dict[Kind, socket.socket] = field(default_factory=dict)
+    all_ends: list[socket.socket] = field(default_factory=list)
     refuses: Exception | None = None
     ends_at_once: bool = False
     forgets: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held while nothing is answered."""
 
     def begin_watch(self, kind: Kind, version: str) -> BegunWatch:
+        with self.lock:
+            return self._begun(kind, version)
+
+    def _begun(self, kind: Kind, version: str) -> BegunWatch:
         self.begun.append((kind, version))
         if self.refuses is not None:
             raise self.refuses
         ours, theirs = socket.socketpair()
         self.ends[kind] = theirs
+        self.all_ends.append(theirs)
         if self.ends_at_once:
             theirs.close()
         return BegunWatch(OpenStream(ours, False, ours.close), version or "7", not version or self.forgets)
@@ -106,7 +115,7 @@ def play() -> Iterator[Play]:
     watching = KubeWatching(lambda _: client, clock, lambda: wakes.append(clock.seconds), most=10, pauses=pauses)
     yield Play(server, clock, watching, wakes)
     watching.close()
-    for end in server.ends.values():
+    for end in server.all_ends:
         end.close()
 
 
@@ -236,6 +245,40 @@ def test_no_more_watches_are_opened_than_there_may_be(play: Play) -> None:
     for _ in range(20):
         assert play.mark() is None
     assert play.server.begun == []
+    play.watching._most = 2
+    assert play.marked() is not None, "two are not more than two"
+
+
+def test_watches_that_are_being_opened_count_as_open(play: Play) -> None:
+    """The clusters of a pass are marked one after the other, before the first answer has come."""
+    play.watching._most = 4
+    clusters = [replace(play.cluster, name=f"c{number}") for number in range(5)]
+    with play.server.lock:
+        for cluster in clusters:
+            play.watching.mark(cluster, (KEY,))
+    eventually(lambda: not any(one.opening for one in play.watching._clusters.values()))
+    assert len(play.watching._streams) == 4
+    play.watching.keep(["c4"])
+    eventually(lambda: len(play.watching._streams) == 0)
+    eventually(lambda: play.watching.mark(clusters[4], (KEY,)) is not None)
+
+
+def test_a_watch_that_came_to_something_has_its_failures_forgotten(play: Play) -> None:
+    pauses = list[float]()
+    for number in range(4):
+        play.marked()
+        if number == 2:
+            play.server.tell(MAPS, "BOOKMARK", "9")
+            watched = play.watching._clusters["c"]
+            eventually(lambda watched=watched: watched.kinds[MAPS].version == "9")
+        play.pass_time(10)
+        play.server.refuses = NotWatchable("may not")
+        play.server.ends[NAMESPACES].close()
+        eventually(lambda: play.watching._clusters["c"].retry_at > play.clock.seconds)
+        pauses.append(play.watching._clusters["c"].retry_at - play.clock.seconds)
+        play.server.refuses = None
+        play.pass_time(pauses[-1])
+    assert pauses == [5.0, 2.0, 5.0, 2.0], "one that only began again has not come to anything yet"
 
 
 def test_an_object_that_changes_all_the_time_wakes_less_and_less_often() -> None:
