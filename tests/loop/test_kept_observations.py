@@ -35,9 +35,10 @@ class Vouches:
     """A watch whose mark moves on with each change."""
 
     changes: int = 0
+    there: bool = True
 
-    def mark(self, cluster: MemberCluster, keys: Collection[ObjectKey]) -> Hashable:
-        return self.changes
+    def mark(self, cluster: MemberCluster, keys: Collection[ObjectKey]) -> Hashable | None:
+        return self.changes if self.there else None
 
     def unchanged(self, cluster: MemberCluster, mark: Hashable) -> bool:
         return mark == self.changes
@@ -134,6 +135,28 @@ def test_a_cluster_that_does_not_answer_is_kept_no_longer() -> None:
     assert asked.pass_of(kept) == 0 and asked.checks == 1
     asked.seen = replace(asked.seen, reachable=True)
     assert asked.pass_of(kept) == 1
+
+
+def test_a_cluster_that_answered_has_its_failures_forgotten() -> None:
+    asked, clock = Asked(watching=Vouches(there=False)), ManualClock()
+    kept = KeptObservations(clock=clock, watching=asked.watching)
+
+    def pause() -> int:
+        """In how many seconds it is asked again."""
+        for second in range(1, 100):
+            clock.advance(1)
+            if asked.pass_of(kept):
+                return second
+        raise AssertionError("it is never asked again")
+
+    asked.seen = replace(asked.seen, reachable=False)
+    asked.pass_of(kept)
+    pauses = [pause() for _ in range(8)]
+    assert max(pauses) > pauses[0] > 1
+    asked.seen = replace(asked.seen, reachable=True)
+    pause()
+    asked.seen = replace(asked.seen, reachable=False)
+    assert [pause(), pause()] == [1, pauses[0]], "it was read in each pass, then it fails for the first time again"
 
 
 OWNED = {ONE: InventoryEntry(key=ONE, placement=PlacementKey("", "web"))}

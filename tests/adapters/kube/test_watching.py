@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 from gitfleet.adapters.kube.response_parts import LONGEST_LINE, Lines, NotAResponse
 from gitfleet.adapters.kube.watch_requests import NAMESPACES, BegunWatch, Kind, NotWatchable
-from gitfleet.adapters.kube.watched_cluster import SILENT_AFTER, WatchedCluster
+from gitfleet.adapters.kube.watched_cluster import SILENT_AFTER, WatchedCluster, WatchedKind
 from gitfleet.adapters.kube.watching import KubeWatching
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.objects import ObjectKey
@@ -52,10 +53,12 @@ class Server:
     refuses: Exception | None = None
     ends_at_once: bool = False
     forgets: bool = False
+    asked: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
     """Held while nothing is answered."""
 
     def begin_watch(self, kind: Kind, version: str) -> BegunWatch:
+        self.asked += 1
         with self.lock:
             return self._begun(kind, version)
 
@@ -257,10 +260,27 @@ def test_watches_that_are_being_opened_count_as_open(play: Play) -> None:
         for cluster in clusters:
             play.watching.mark(cluster, (KEY,))
     eventually(lambda: not any(one.opening for one in play.watching._clusters.values()))
-    assert len(play.watching._streams) == 4
+    for cluster in clusters:
+        play.watching.mark(cluster, (KEY,))
+    assert not any(one.opening for one in play.watching._clusters.values())
+    assert len(play.watching._streams) == len(play.server.begun) == 4
     play.watching.keep(["c4"])
     eventually(lambda: len(play.watching._streams) == 0)
     eventually(lambda: play.watching.mark(clusters[4], (KEY,)) is not None)
+
+
+def test_a_cluster_that_leaves_while_its_watches_are_opened_keeps_none(play: Play) -> None:
+    with play.server.lock:
+        play.mark()
+        watched = play.watching._clusters["c"]
+        eventually(lambda: play.server.asked == 1)
+        play.watching.keep([])
+    eventually(lambda: not watched.opening)
+    assert len(play.watching._streams) == 0
+
+
+def is_at(kind: WatchedKind, version: str) -> bool:
+    return kind.version == version
 
 
 def test_a_watch_that_came_to_something_has_its_failures_forgotten(play: Play) -> None:
@@ -270,7 +290,8 @@ def test_a_watch_that_came_to_something_has_its_failures_forgotten(play: Play) -
         if number == 2:
             play.server.tell(MAPS, "BOOKMARK", "9")
             watched = play.watching._clusters["c"]
-            eventually(lambda watched=watched: watched.kinds[MAPS].version == "9")
+            kind = watched.kinds[MAPS]
+            eventually(partial(is_at, kind, "9"))
         play.pass_time(10)
         play.server.refuses = NotWatchable("may not")
         play.server.ends[NAMESPACES].close()
