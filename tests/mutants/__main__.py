@@ -40,6 +40,10 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "model": ("tests/model", "tests/approvals", "tests/removals", "tests/rollout", "tests/apply", "tests/reconcile"),
     "approvals": ("tests/approvals",),
     "reconcile": ("tests/reconcile", "tests/loop/test_memo.py"),
+    "workload": ("tests/workload",),
+    "pull": ("tests/pull",),
+    "analysis": ("tests/analysis",),
+    "loop": ("tests/loop", "tests/scenarios/test_pull.py"),
 }
 """Which tests speak of each package (what has a row of its own here is no part of the one above it); the conformance
 cases speak of all."""
@@ -49,8 +53,10 @@ SLOW: Final = (
     "tests/conformance/test_conformance.py::test_the_runner_counts_and_tells",
     "tests/schedule/test_properties.py",
     "tests/loop/test_memo.py::test_an_empty_memo_gives_the_same_decisions_in_any_history",
+    "tests/loop/test_any_history.py",
 )
-"""Left out: runs of whole fleets, which each change that no other test notices would cost, and a second process."""
+"""Left out: runs of whole fleets, which each change that no other test notices would cost, and a second process. So is
+all that needs a real part (marker `real`)."""
 MISLED: Final = (
     "tests/schedule/test_plugins.py::test_a_listed_plugin_is_added_behind_the_default",
     "tests/schedule/test_plugins.py::test_a_disabled_plugin_has_no_say",
@@ -70,7 +76,7 @@ only_mutate = {files}
 do_not_mutate = {others}
 also_copy = {copied}
 pytest_add_cli_args_test_selection = {tests}
-pytest_add_cli_args = ["-p", "pytest_timeout", {without}, "--tb=no", {left_out}]
+pytest_add_cli_args = ["-p", "pytest_timeout", {without}, "--tb=no", "-m", "not real", {left_out}]
 use_git_change_detection = false
 timeout_multiplier = 6.0
 track_dependencies = false

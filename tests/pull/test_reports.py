@@ -16,7 +16,7 @@ from gitfleet.api.objects import ObjectKey, key_of
 from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Create, Delete, PropagationPolicy, Update
+from gitfleet.model.operations import Create, Delete, Keep, Outcome, OutcomeCode, PropagationPolicy, Update
 from gitfleet.pull import (
     MemberSeen,
     delivered,
@@ -24,9 +24,11 @@ from gitfleet.pull import (
     operation_id,
     outcomes_of,
     performable,
+    read_delivery,
     read_report,
     report_content,
     seen_from,
+    writes_by_cluster,
 )
 from gitfleet.pull.masked_secrets import reportable
 from gitfleet.pull.reports import object_path
@@ -102,7 +104,9 @@ def live(uid: str = "u", version: str = "1", generation: int = 0) -> LiveObject:
 MANIFEST = manifest_of(config_map("web", "settings", {"k": "2"}))
 COMMON: dict[str, Any] = {"cluster": "shop-1", "placement": PLACEMENT, "reason": "differs"}
 CREATE = Create(**COMMON, manifest=MANIFEST, wave=3, needs=(KEY,), force=False)
-UPDATE = Update(**COMMON, manifest=MANIFEST, wave=3, live=live(), removes={"f:data": {"f:old": {}}})
+UPDATE = Update(
+    **COMMON, manifest=MANIFEST, wave=3, needs=(KEY,), force=False, live=live(), removes={"f:data": {"f:old": {}}}
+)
 LOCKED = replace(UPDATE, live=live(version="7", generation=4), resource_version="7")
 DELETE = Delete(**COMMON, key=KEY, uid="u", wave=1, propagation=PropagationPolicy.ORPHAN)
 
@@ -112,7 +116,9 @@ def test_what_is_delivered_is_performed_as_it_was_decided(operation: Create | Up
     there = operation.live if isinstance(operation, Update) else live()
     order = delivered(operation, "f.yaml")
     assert performable("shop-1", order, MANIFEST, {KEY: there}) == operation
-    assert order.id == operation_id(operation)
+    assert (order.id, order.file) == (operation_id(operation), "f.yaml")
+    version = operation.resource_version if isinstance(operation, Update) else None
+    assert order.generation == (4 if version else 0), "it stands in for the version alone"
 
 
 @pytest.mark.parametrize(
@@ -173,10 +179,11 @@ OTHERS = (replace(KEY, name="x"), replace(KEY, namespace="x"), replace(KEY, kind
 )
 def test_an_operation_came_to_the_object_that_it_is_for_or_to_none(key: ObjectKey, counts: bool) -> None:
     name = operation_id(CREATE)
-    answers = (ReportedOutcome(id=name, ok=True, code="Applied", live=True),)
+    answers = (ReportedOutcome(id=name, ok=True, code="Applied", message="m", retry=True, live=True),)
     seen = MemberSeen(report=replace(REPORT, outcomes=answers), applied={name: LiveObject(key, {"a": "b"})})
-    (outcome,) = outcomes_of(seen, [CREATE])
-    assert outcome.live == (LiveObject(KEY, {"a": "b"}) if counts else None)
+    live = LiveObject(KEY, {"a": "b"}) if counts else None
+    wanted = Outcome(operation=CREATE, ok=True, code=OutcomeCode.APPLIED, message="m", retry=True, live=live)
+    assert outcomes_of(seen, [CREATE, UPDATE, DELETE]) == [wanted, replace(wanted, operation=UPDATE)]
 
 
 @pytest.mark.parametrize(
@@ -188,6 +195,22 @@ def test_an_object_that_is_not_the_one_that_is_listed_is_unreadable(body: dict[s
     before = {"oid": LiveObject(key_of(body), body)} if known else {}
     seen, kept = seen_from(report, {path: canonical_json(body)}, before, {path: "oid"})
     assert (seen.live, list(seen.unreadable), kept) == ({}, [KEY], {})
+
+
+def test_each_cluster_gets_what_is_to_be_written_there_in_its_order() -> None:
+    elsewhere = replace(CREATE, cluster="shop-2")
+    kept = Keep(**COMMON, key=KEY)
+    found = writes_by_cluster([DELETE, elsewhere, kept, CREATE])
+    assert found == {"shop-1": [DELETE, CREATE], "shop-2": [elsewhere]}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [("", "single document"), ("a: b\n---\nc: d\n", "single document"), ("- a\n", "single document"), ("{", "line 1")],
+)
+def test_what_is_no_delivery_says_what_it_is(text: str, sentence: str) -> None:
+    with pytest.raises(InvalidContent, match=sentence):
+        read_delivery(text.encode())
 
 
 def test_no_value_of_a_secret_is_reported_and_each_change_shows() -> None:
