@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -111,7 +112,7 @@ LOCKED = replace(UPDATE, live=live(version="7", generation=4), resource_version=
 DELETE = Delete(**COMMON, key=KEY, uid="u", wave=1, propagation=PropagationPolicy.ORPHAN)
 
 
-@pytest.mark.parametrize("operation", [CREATE, UPDATE, LOCKED, DELETE])
+@pytest.mark.parametrize("operation", [CREATE, UPDATE, replace(UPDATE, live=live(generation=4)), LOCKED, DELETE])
 def test_what_is_delivered_is_performed_as_it_was_decided(operation: Create | Update | Delete) -> None:
     there = operation.live if isinstance(operation, Update) else live()
     order = delivered(operation, "f.yaml")
@@ -151,6 +152,7 @@ def test_an_operation_without_its_manifest_is_not_performed() -> None:
 
 def test_the_name_of_an_operation_is_of_its_content_and_object() -> None:
     names = {operation_id(one) for one in (CREATE, UPDATE, LOCKED)}
+    assert all(re.fullmatch("[0-9a-f]{32}", name) for name in names), "an agent carries out no other"
     assert len(names) == 1, "an object that was made meanwhile is updated by the same operation"
     others: list[Create | Update | Delete] = [
         DELETE,
@@ -179,10 +181,10 @@ OTHERS = (replace(KEY, name="x"), replace(KEY, namespace="x"), replace(KEY, kind
 )
 def test_an_operation_came_to_the_object_that_it_is_for_or_to_none(key: ObjectKey, counts: bool) -> None:
     name = operation_id(CREATE)
-    answers = (ReportedOutcome(id=name, ok=True, code="Applied", message="m", retry=True, live=True),)
+    answers = (ReportedOutcome(id=name, ok=True, code="Applied", message="m", retry=False, live=True),)
     seen = MemberSeen(report=replace(REPORT, outcomes=answers), applied={name: LiveObject(key, {"a": "b"})})
     live = LiveObject(KEY, {"a": "b"}) if counts else None
-    wanted = Outcome(operation=CREATE, ok=True, code=OutcomeCode.APPLIED, message="m", retry=True, live=live)
+    wanted = Outcome(operation=CREATE, ok=True, code=OutcomeCode.APPLIED, message="m", retry=False, live=live)
     assert outcomes_of(seen, [CREATE, UPDATE, DELETE]) == [wanted, replace(wanted, operation=UPDATE)]
 
 
@@ -206,7 +208,12 @@ def test_each_cluster_gets_what_is_to_be_written_there_in_its_order() -> None:
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
-    [("", "single document"), ("a: b\n---\nc: d\n", "single document"), ("- a\n", "single document"), ("{", "line 1")],
+    [
+        ("", "^it holds no single document$"),
+        ("a: b\n---\nc: d\n", "single document"),
+        ("- a\n", "single document"),
+        ("{", "line 1"),
+    ],
 )
 def test_what_is_no_delivery_says_what_it_is(text: str, sentence: str) -> None:
     with pytest.raises(InvalidContent, match=sentence):
