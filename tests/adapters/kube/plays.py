@@ -73,8 +73,8 @@ class Play:
     fleet: RealFleet | None = None
 
     def __post_init__(self) -> None:
-        new, self.namespace = not self.namespace, self.namespace or f"row-{uuid4().hex[:8]}"
-        if new:
+        if not self.namespace:
+            self.namespace = f"row-{uuid4().hex[:8]}" if self.real else "row"
             self.post("/api/v1/namespaces", builders.namespace(self.namespace), "admin")
         self.connect()
         self.world.commit(self.member(), builders.namespace(self.namespace))

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-import pytest
 from kubernetes.client import CoreV1Api
 
 from gitfleet.adapters.kube import CoreProvider, KubeClient, KubeDirectory, chosen_providers
@@ -30,8 +29,6 @@ from gitfleet.ports.clusters import ClusterClient
 from gitfleet.settings import ConnectionRules
 from tests.apply.strategies import apply_strategy
 from tests.realparts.control_plane import ApiServer
-
-pytestmark = pytest.mark.real
 
 WEB = PlacementKey("", "web")
 QUICK = Timeouts(connect_seconds=2, read_seconds=5, tries=2, first_pause_seconds=0.05)

@@ -21,7 +21,6 @@ from tests.cli.conftest import GIT, make_repo
 from tests.e2e.programs import eventually
 from tests.realparts.api_server import ApiServer
 
-pytestmark = pytest.mark.real
 CLOCK = SystemClock()
 
 

@@ -1,5 +1,5 @@
-"""Each apply strategy, takeover mode, drift mode and deletion policy on a real kube-apiserver with other managers: the
-object, its managedFields and what gitfleet says of it, before and after (kubefleet.md §6; decisions D15, D34).
+"""Each apply strategy, takeover mode, drift mode and deletion policy with other managers: the object, its managedFields
+and what gitfleet says of it, before and after (kubefleet.md §6; decisions D15, D34), as seen on a real kube-apiserver.
 
 What `FullComparison` finds is tested where objects are compared.
 """

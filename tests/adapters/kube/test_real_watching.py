@@ -40,7 +40,6 @@ from tests.adapters.kube.test_real_cluster import QUICK, member
 from tests.adapters.kube.test_real_health import definition
 from tests.realparts.api_server import ApiServer
 
-pytestmark = pytest.mark.real
 _SECONDS = 20.0
 SOON = Curve(fixed=0.3)
 
@@ -119,8 +118,8 @@ def test_a_change_of_what_is_owned_is_heard_of_and_no_other(server: ApiServer, c
     put(core, namespace)
     with watched(server, tmp_path) as found:
         assert found.watching.mark(found.cluster, [key(namespace)]) is None, "no watch is there at once"
-        mark = found.mark(key(namespace))
         eventually(lambda: bool(found.wakes))  # what was read before the watches were there can be read again now
+        mark = found.mark(key(namespace))
         found.wakes.clear()
         put(core, namespace, "other")
         core.patch_namespaced_config_map("other", namespace, {"data": {"a": "2"}})
