@@ -19,6 +19,8 @@ from gitfleet.formats.field_trees import FieldTree
 from gitfleet.formats.managed_fields import LIST_KEYS
 
 _SETS: Final = frozenset({"finalizers"})
+_ATOMIC_ITEMS: Final = frozenset({"ownerReferences"})
+"""Lists that merge by key, and whose items have one owner as a whole."""
 _KEY_DEFAULTS: Final = {"protocol": "TCP"}
 _ATOMIC_MAPS: Final = frozenset(
     {
@@ -99,7 +101,8 @@ def fields_of(content: JsonObject, *, granular: bool) -> dict[str, Any]:
                 below = fields_of(value, granular=granular)
         elif isinstance(value, list) and value:
             for key, item in _items_by_key(name, value, granular=granular) or ():
-                inner = fields_of(item, granular=granular) if isinstance(item, dict) else {}
+                is_map = isinstance(item, dict) and name not in _ATOMIC_ITEMS
+                inner = fields_of(item, granular=granular) if is_map else {}
                 below[key] = {".": {}, **inner} if inner else {}
         out[f"f:{name}"] = below
     return out

@@ -100,7 +100,7 @@ def edited(
 def _shown(entry: JsonObject) -> str:
     """A manager as a conflict names it."""
     name = f'"{entry["manager"]}"'
-    return name if entry["operation"] == APPLY else f"{name} using {entry['apiVersion']} at {entry['time']}"
+    return name if entry["operation"] == APPLY else f"{name} using {entry['apiVersion']}"
 
 
 def _without(entries: Sequence[JsonObject], lost: Sequence[FieldTree]) -> list[JsonObject]:

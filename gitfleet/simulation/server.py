@@ -149,8 +149,6 @@ class MemoryServer:
         key = key_of(body)
         kind = self._admit(key)
         stored = self.objects.get(key.identity)
-        there = None if stored is None else stored.live.body["metadata"]
-        check_preconditions(key, kind.plural, there, body["metadata"])
         rule = rule_for(self.rules, key, body)
         if rule is not None and rule.apply == "fail":
             raise Refused(422, "Invalid", f"the API server of {self.cluster} refuses it, as the scenario says")
@@ -158,6 +156,8 @@ class MemoryServer:
         managed = owners_of(stored.live.body) if stored else ()
         author = Author(manager=manager, operation=APPLY, api_version=key.api_version, now=now)
         content, owners = applied(live, managed, content_of(body), author, granular=not kind.custom, force=force)
+        there = None if stored is None else stored.live.body["metadata"]
+        check_preconditions(key, kind.plural, there, body["metadata"])
         if content is not live:
             content = stored_form(key, content, granular=not kind.custom)
         return self._write(key, kind, content, owners, now)

@@ -20,7 +20,6 @@ from tests.architecture.sources import ROOT
 from tests.cli.conftest import Shell, make_repo
 from tests.cli.conftest import gitfleet as gitfleet  # the fixture
 from tests.realparts.api_server import ApiServer
-from tests.realparts.control_plane import ControlPlanes
 
 DEPLOY = ROOT / "examples" / "deploy"
 OVERLAYS = {
@@ -120,14 +119,9 @@ def pod_of(deployment: Mapping[str, Any]) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
 
 
-@pytest.fixture(scope="module")
-def server(control_planes: ControlPlanes) -> ApiServer:
-    return control_planes.start("deploy", authorization="RBAC")
-
-
-@pytest.fixture(scope="module")
-def admin(server: ApiServer) -> Account:
-    return Account(server, server.token)
+@pytest.fixture
+def admin(rbac_cluster: ApiServer) -> Account:
+    return Account(rbac_cluster, rbac_cluster.token)
 
 
 def overlay(folder: Path, of: str) -> Path:
@@ -232,6 +226,7 @@ def test_two_replicas_may_use_one_lease_and_nothing_else(kustomize: Path, admin:
     assert own.ask("POST", leases.format("kube-system"), lease)[0] == 403
     for path in ("secrets", "configmaps", "pods"):
         assert own.ask("GET", f"/api/v1/namespaces/gitfleet/{path}")[0] == 403, path
+    take_back(admin, manifests)
 
 
 UNPLACED = {"kind": "ServiceAccount", "apiVersion": "v1", "metadata": {"name": "x", "namespace": "shop"}}
@@ -284,13 +279,13 @@ def test_with_its_rights_it_does_its_work_and_nothing_else(
 
 @pytest.mark.parametrize("variant", ["member", "member-narrow"], indirect=True)
 def test_with_the_same_rights_the_agent_does_its_work(
-    gitfleet: Shell, server: ApiServer, admin: Account, tmp_path: Path, variant: str
+    gitfleet: Shell, admin: Account, tmp_path: Path, variant: str
 ) -> None:
     """The hub sees no cluster; the agent of this one needs what `member` gives, and with less says what it lacks."""
     own_kubeconfig(admin, tmp_path / "kubeconfig")
     pulled = FLEET["clusters/east.yaml"].replace("{kubeconfig: {file: east}}", "{pull: true}")
     repo = make_repo(tmp_path / "fleet", {**FLEET, "clusters/east.yaml": pulled})
-    words = ["--cluster", "east", "--kubeconfig", str(tmp_path / "kubeconfig"), "--context", server.name]
+    words = ["--cluster", "east", "--kubeconfig", str(tmp_path / "kubeconfig"), "--context", admin.server.name]
     passes = 0
     while admin.ask("GET", "/api/v1/namespaces/shop/configmaps/prices")[0] != 200:
         assert passes < 8, "it never came to that"

@@ -14,17 +14,16 @@ import yaml
 
 from tests.architecture.sources import ROOT
 from tests.e2e.test_deploy_examples import DEPLOY, Account, account, built, pod_of, take_back
-from tests.realparts.control_plane import ControlPlanes
+from tests.realparts.api_server import ApiServer
 
 NARROW_AGENT = "resources: [../agent-only, ../member-narrow]\ncomponents: [../ssh]\n"
 _BLOCK = re.compile(r"^```\w*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 Manifests = list[dict[str, Any]]
 
 
-@pytest.fixture(scope="module")
-def admin(control_planes: ControlPlanes) -> Account:
-    server = control_planes.start("overlays", authorization="RBAC")
-    return Account(server, server.token)
+@pytest.fixture
+def admin(rbac_cluster: ApiServer) -> Account:
+    return Account(rbac_cluster, rbac_cluster.token)
 
 
 def overlay(folder: Path, text: str, *, kustomize: Path) -> Manifests:

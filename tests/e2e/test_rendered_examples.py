@@ -68,8 +68,8 @@ def test_an_example_is_of_its_kind(body: dict[str, Any]) -> None:
 
 @pytest.mark.real
 @pytest.mark.parametrize("body", documents())
-def test_a_real_api_server_takes_an_example(body: dict[str, Any], two_clusters: tuple[ApiServer, ApiServer]) -> None:
-    server, (definition, version) = two_clusters[0], definition_of(body)
+def test_a_real_api_server_takes_an_example(body: dict[str, Any], one_cluster: ApiServer) -> None:
+    server, (definition, version) = one_cluster, definition_of(body)
     names, namespace = definition["spec"]["names"], server.make_namespace("agents")
     plain = {key: definition[key] for key in ("apiVersion", "kind", "spec")}
     place = f"/apis/{definition['spec']['group']}/{version['name']}/namespaces/{namespace}/{names['plural']}"

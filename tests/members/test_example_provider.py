@@ -65,12 +65,9 @@ def member(server: ApiServer) -> MemberCluster:
     return MemberCluster(name=server.name, connection=Connection(context=server.name))
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("installed")
-def test_the_example_tells_prices_and_what_is_wrong_with_them(
-    two_clusters: tuple[ApiServer, ApiServer], tmp_path: Path
-) -> None:
-    server = two_clusters[0]
+def test_the_example_tells_prices_and_what_is_wrong_with_them(one_cluster: ApiServer, tmp_path: Path) -> None:
+    server = one_cluster
     namespace = server.make_namespace("platform")
     listed = [ListedProvider(name="cost", args={"namespace": namespace})]
     clock = ManualClock()
@@ -110,7 +107,6 @@ def test_the_example_tells_prices_and_what_is_wrong_with_them(
     directory.close()
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("installed")
 def test_a_placement_goes_where_it_is_cheapest(two_clusters: tuple[ApiServer, ApiServer], tmp_path: Path) -> None:
     """From the ConfigMap on a real cluster to the binding: gitfleet.yaml lists it, a placement sorts by it."""

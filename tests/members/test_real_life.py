@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import pytest
 from kubernetes.client import ApiException, RbacAuthorizationV1Api
 
 from gitfleet.api.conditions import find_condition
@@ -15,8 +14,6 @@ from tests.members.plays import place_role
 from tests.members.real_fleet import RealFleet
 from tests.realparts.api_server import ApiServer
 from tests.scenarios.world import World
-
-pytestmark = pytest.mark.real
 
 
 def member(name: str, leave: str = "Abandon") -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kubernetes.client import ApiClient, CoreV1Api, V1Namespace, V1ObjectMeta
+from kubernetes.client import ApiClient, CoreV1Api, V1Namespace, V1Node, V1ObjectMeta
 from kubernetes.config import new_client_from_config_dict
 
 from .assets import API_SERVER, CONTROLLER_MANAGER, MissingRealPart
@@ -141,6 +141,11 @@ class ApiServer:
         with self.client() as client:
             CoreV1Api(client).create_namespace(V1Namespace(metadata=V1ObjectMeta(name=name)))
         return name
+
+    def make_node(self, name: str) -> None:
+        """Create a node that nothing runs on."""
+        with self.client() as client:
+            CoreV1Api(client).create_node(V1Node(metadata=V1ObjectMeta(name=name)))
 
     def launch(self) -> None:
         """Start the process unless it runs, without waiting for it."""

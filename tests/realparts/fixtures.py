@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .api_server import ApiServer
     from .control_plane import ControlPlanes
 
+NODES = 3
+"""As many as the workload cluster has."""
 REQUIRE = "GITFLEET_REQUIRE_REAL_PARTS"
 
 
@@ -96,10 +98,34 @@ def control_planes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Control
 
 
 @pytest.fixture(scope="session")
-def two_clusters(control_planes: ControlPlanes) -> tuple[ApiServer, ApiServer]:
-    """Two ready API servers, ``east`` and ``west``; take a namespace of your own in each."""
-    east, west = control_planes.start_many(["east", "west"])
-    return east, west
+def one_cluster(control_planes: ControlPlanes) -> ApiServer:
+    """A ready API server, ``east``; take a namespace of your own."""
+    return control_planes.start("east")
+
+
+@pytest.fixture(scope="session")
+def two_clusters(control_planes: ControlPlanes, one_cluster: ApiServer) -> tuple[ApiServer, ApiServer]:
+    """The same with another one, ``west``."""
+    return one_cluster, control_planes.start("west")
+
+
+@pytest.fixture(scope="session")
+def rbac_cluster(control_planes: ControlPlanes) -> ApiServer:
+    """A ready API server with RBAC. A user of it has no rights but those that a test gives."""
+    return control_planes.start("rbac", authorization="RBAC", users=("hub", "jo", "nobody", "reader"))
+
+
+@pytest.fixture(scope="session")
+def workload_cluster(control_planes: ControlPlanes) -> Iterator[ApiServer]:
+    """A ready API server with three nodes, whose controllers run and whose pods become ready, save those of `*:bad`."""
+    from .control_plane import CONTROLLERS, make_pods_ready
+
+    server = control_planes.start("workloads")
+    for number in range(NODES):
+        server.make_node(f"node-{number}")
+    server.start_controller_manager((*CONTROLLERS, "statefulset-controller", "daemonset-controller"))
+    with make_pods_ready(server, bad_image="*:bad"):
+        yield server
 
 
 @pytest.fixture

@@ -120,13 +120,12 @@ class TestControlPlanes:
 
         server.await_ready()
 
-    def test_a_user_without_rights_is_refused_under_rbac(self, control_planes: ControlPlanes) -> None:
-        server = control_planes.start("guarded", authorization="RBAC", users=["nobody"])
-        namespace = server.make_namespace()
-        apply(server, config_map(namespace, colour="red"), "one")
+    def test_a_user_without_rights_is_refused_under_rbac(self, rbac_cluster: ApiServer) -> None:
+        namespace = rbac_cluster.make_namespace()
+        apply(rbac_cluster, config_map(namespace, colour="red"), "one")
 
         with pytest.raises(ForbiddenError):
-            apply(server, config_map(namespace, colour="red"), "one", user="nobody")
+            apply(rbac_cluster, config_map(namespace, colour="red"), "one", user="nobody")
 
     def test_a_deployment_becomes_available_and_a_bad_image_never_does(
         self, two_clusters: tuple[ApiServer, ApiServer]

@@ -20,8 +20,6 @@ from gitfleet.simulation.cluster import SimulatedCluster
 from tests import builders as make
 from tests.realparts.api_server import ApiServer
 
-pytestmark = pytest.mark.real
-
 MANAGERS = ("gitfleet", "other")
 JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 APPLY = {"Content-Type": "application/apply-patch+yaml", "Accept": "application/json"}
@@ -68,8 +66,8 @@ class Side:
 
 
 @pytest.fixture(scope="module")
-def real(two_clusters: tuple[ApiServer, ApiServer]) -> Iterator[Side]:
-    server = two_clusters[0]
+def real(one_cluster: ApiServer) -> Iterator[Side]:
+    server = one_cluster
     login = FixedLogin(Login(headers={"Authorization": f"Bearer {server.token}"}))
     transport = HttpTransport(Endpoint(server=server.url, authority=server.ca_pem), login)
     side = Side(transport, server.make_namespace("simulated"))
@@ -155,6 +153,7 @@ histories = st.one_of(
 _numbers = iter(range(1_000_000))
 
 
+@pytest.mark.soak("real")
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=histories)
 def test_the_same_applies_leave_the_same_fields_and_owners(

@@ -49,13 +49,12 @@ def _apply(api: ApiClient, body: JsonObject, manager: str) -> None:
     _patch(api, key_of(body), dict(body), "apply-patch+yaml", ("fieldManager", manager), ("force", "true"))
 
 
-@pytest.mark.real
-class TestContractOnRealCluster(ClusterContract, StepsContract, HeldContract):
-    """The same tests as for the simulated cluster."""
+class OnRealCluster:
+    """The bench of a real API server."""
 
     @pytest.fixture
-    def bench(self, two_clusters: tuple[ApiServer, ApiServer], tmp_path: Path) -> Iterator[ClusterBench]:
-        server = two_clusters[0]
+    def bench(self, one_cluster: ApiServer, tmp_path: Path) -> Iterator[ClusterBench]:
+        server = one_cluster
         kubeconfig = server.write_kubeconfig(tmp_path / "kubeconfig")
         timeouts = Timeouts(connect_seconds=2, read_seconds=5, tries=2, first_pause_seconds=0.05)
         directory = KubeDirectory(ConnectionRules(kubeconfig=kubeconfig), timeouts=timeouts)
@@ -70,3 +69,21 @@ class TestContractOnRealCluster(ClusterContract, StepsContract, HeldContract):
                 wait=lambda: time.sleep(0.1),
             )
         directory.close()
+
+
+@pytest.mark.soak("real")
+class TestContractOnRealCluster(OnRealCluster, ClusterContract, StepsContract, HeldContract):
+    """The same tests as for the simulated cluster."""
+
+
+class TestSampleOnRealCluster(OnRealCluster):
+    """A few of them in every run."""
+
+    test_waves_order_the_work = ClusterContract.test_waves_order_the_work_and_outcomes_keep_the_order_given
+    test_drift_is_undone_by_force_only = ClusterContract.test_drift_is_undone_by_force_only
+    test_a_step_deletes_that_very_pod_and_nothing_else = (
+        StepsContract.test_a_step_deletes_that_very_pod_and_nothing_else
+    )
+    test_what_somebody_else_changed_is_drift_all_the_same = (
+        HeldContract.test_what_somebody_else_changed_is_drift_all_the_same
+    )

@@ -7,30 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from kubernetes.client import CoreV1Api, V1Node, V1ObjectMeta
+from kubernetes.client import CoreV1Api
 
 from gitfleet.adapters.kube.http_transport import HttpTransport
 from gitfleet.adapters.kube.logins import Endpoint, FixedLogin, Login
-from tests.realparts.api_server import CONTROLLERS, ApiServer
-from tests.realparts.control_plane import ControlPlanes, make_pods_ready
+from tests.realparts.api_server import ApiServer
+from tests.realparts.fixtures import NODES
 from tests.simulation.pods_contract import PodsContract, Side
-
-WORKLOADS = (*CONTROLLERS, "statefulset-controller", "daemonset-controller")
-NODES = 3
-
-
-@pytest.fixture(scope="module")
-def cluster(control_planes: ControlPlanes, request: pytest.FixtureRequest) -> Iterator[ApiServer]:
-    """A cluster of its own for each module: every DaemonSet has pods on the nodes that are made here."""
-    # A server that is started again has all it had: one name for all modules would find its nodes there already.
-    server = control_planes.start(request.module.__name__.replace(".", "-").replace("_", "-"))
-    with server.client() as api:
-        for number in range(NODES):
-            CoreV1Api(api).create_node(V1Node(metadata=V1ObjectMeta(name=f"node-{number}")))
-    server.start_controller_manager(WORKLOADS)
-    with make_pods_ready(server, bad_image="*:bad"):
-        yield server
-    server.stop()
 
 
 @contextmanager
@@ -45,11 +28,26 @@ def real_side(cluster: ApiServer) -> Iterator[Side]:
     transport.close()
 
 
-@pytest.mark.real
-class TestPodsOnRealCluster(PodsContract):
-    """The same tests as for the simulated cluster."""
+class OnRealCluster:
+    """A namespace of the cluster."""
 
     @pytest.fixture
-    def side(self, cluster: ApiServer) -> Iterator[Side]:
-        with real_side(cluster) as side:
+    def side(self, workload_cluster: ApiServer) -> Iterator[Side]:
+        """A Side."""
+        with real_side(workload_cluster) as side:
             yield side
+
+
+@pytest.mark.soak("real")
+class TestPodsOnRealCluster(OnRealCluster, PodsContract):
+    """The same tests as for the simulated cluster."""
+
+
+class TestSampleOnRealCluster(OnRealCluster):
+    """A few of them in every run."""
+
+    test_recreate = PodsContract.test_recreate
+    test_pods_say_what_they_are = PodsContract.test_pods_say_what_they_are
+    test_a_merge_patch_keeps_to_the_object_and_its_version = (
+        PodsContract.test_a_merge_patch_keeps_to_the_object_and_its_version
+    )

@@ -13,8 +13,16 @@ from tests.realparts.control_plane import ApiServer, ControlPlanes
 
 
 @pytest.fixture
-def server(control_planes: ControlPlanes) -> ApiServer:
-    return control_planes.start("east")
+def server(one_cluster: ApiServer) -> ApiServer:
+    return one_cluster
+
+
+@pytest.fixture(scope="package")
+def mortal(control_planes: ControlPlanes) -> Iterator[ApiServer]:
+    """A server to be killed and restarted."""
+    server = control_planes.start("mortal")
+    yield server
+    server.stop()
 
 
 @pytest.fixture

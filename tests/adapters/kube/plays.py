@@ -1,30 +1,36 @@
-"""One object of one placement on a real kube-apiserver, where others write too: what people and other managers do, what
-the server has, and what gitfleet says of it."""
+"""One object of one placement, where others write too: what people and other managers do, what the server has, and what
+gitfleet says of it. The server is a real kube-apiserver or the simulated one; what is expected was seen on the real.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from uuid import uuid4
 
-from kubernetes.client import ApiException
+import pytest
 
+from gitfleet.adapters.kube.http_transport import HttpTransport
+from gitfleet.adapters.kube.logins import Endpoint, FixedLogin, Login
 from gitfleet.apply.removed_fields import LAST_APPLIED
 from gitfleet.formats.managed_fields import managed_entries
 from gitfleet.model.operations import Outcome
+from gitfleet.ports.transport import Request, Transport
 from gitfleet.simulation.cluster import SimulatedCrash
 from gitfleet.views import objects_of
 from tests import builders
 from tests.members.real_fleet import RealFleet
-from tests.realparts.control_plane import ApiServer
+from tests.realparts.api_server import ApiServer
 from tests.scenarios.world import World, nothing
 from tests.state.builders import reader_of
 
 APPLY: Final = "application/apply-patch+yaml"
 MERGE: Final = "application/merge-patch+json"
+MAPS: Final = ("data", "annotations", "finalizers", "ownerReferences")
 Step = Callable[["Play"], None]
 
 
@@ -47,34 +53,78 @@ class Said(NamedTuple):
     written_by: str = ""
 
 
-@dataclass(slots=True)
-class Play:
-    """One placement of one ConfigMap in a namespace of its own, on one server."""
+@dataclass(frozen=True)
+class Real:
+    """A real server, with what carries a test's own requests to it and a folder for gitfleet's kubeconfig."""
 
     server: ApiServer
+    transport: Transport
     folder: Path
-    core: Any
+
+
+@dataclass(slots=True)
+class Play:
+    """One placement of one ConfigMap in a namespace of its own: on the simulated server unless a real one is given."""
+
     strategy: dict[str, Any]
+    real: Real | None = None
     namespace: str = ""
     world: World = field(default_factory=World)
-    fleet: RealFleet = field(init=False)
+    fleet: RealFleet | None = None
 
     def __post_init__(self) -> None:
-        self.namespace = self.namespace or self.server.make_namespace("row")
-        self.fleet = RealFleet(self.world, [self.server], self.folder)
+        if not self.namespace:
+            self.namespace = f"row-{uuid4().hex[:8]}" if self.real else "row"
+            self.post("/api/v1/namespaces", builders.namespace(self.namespace), "admin")
+        self.connect()
         self.world.commit(self.member(), builders.namespace(self.namespace))
 
-    def __enter__(self) -> Play:
-        return self
+    def connect(self) -> None:
+        """Let gitfleet talk to the server; to the simulated one it does so anyway."""
+        if self.real:
+            self.fleet = RealFleet(self.world, [self.real.server], self.real.folder)
 
-    def __exit__(self, *_: object) -> None:
-        self.fleet.__exit__(None, None, None)
+    def close(self) -> None:
+        """End the connections."""
+        if self.fleet:
+            self.fleet.__exit__(None, None, None)
+
+    # What others send
+
+    def send(self, method: str, path: str, form: str = "", **more: Any) -> tuple[int, Any]:
+        """Status and body of one request, its body in a form (`APPLY`, `MERGE`)."""
+        transport = self.real.transport if self.real else self.world.fleet.cluster("east")
+        headers = {"Content-Type": form or "application/json", "Accept": "application/json"}
+        response = transport.request(Request(method=method, path=path, headers=headers, **more))
+        return response.status, response.json()
+
+    def done(self, method: str, path: str, form: str = "", **more: Any) -> Any:
+        """The body of one request that the server does."""
+        status, body = self.send(method, path, form, **more)
+        assert status in (200, 201), body
+        return body
+
+    def post(self, path: str, body: Mapping[str, Any], manager: str) -> Any:
+        """An object is made. The simulated server knows no POST, which gitfleet never sends: there it is applied, and
+        the entry of that becomes the entry of an update."""
+        if self.real:
+            return self.done("POST", path, body=body, query={"fieldManager": manager})
+        path = f"{path}/{body['metadata']['name']}"
+        made = self.done("PATCH", path, APPLY, body=body, query={"fieldManager": manager})
+        entries = [{**entry, "operation": "Update"} for entry in made["metadata"].get("managedFields", ())]
+        owners = {"managedFields": entries, "resourceVersion": made["metadata"]["resourceVersion"]}
+        return self.done("PATCH", path, MERGE, body={"metadata": owners})
+
+    @property
+    def path(self) -> str:
+        """Where ConfigMaps are."""
+        return f"/api/v1/namespaces/{self.namespace}/configmaps"
 
     # What is in git
 
     def member(self) -> dict[str, Any]:
         """The cluster."""
-        return builders.member_cluster(self.server.name, connection={"context": self.server.name})
+        return builders.member_cluster("east", connection={"context": "east"})
 
     def body(self, **data: str) -> dict[str, Any]:
         """The ConfigMap."""
@@ -117,21 +167,18 @@ class Play:
 
     def restart(self) -> None:
         """Another process that knows nothing but the remote."""
-        self.fleet.__exit__(None, None, None)
+        self.close()
         self.world.restart()
-        self.fleet = RealFleet(self.world, [self.server], self.folder)
+        self.connect()
 
     # What is to be seen
 
     def live(self) -> dict[str, Any] | None:
         """The object as the server has it."""
-        try:
-            response = self.core.read_namespaced_config_map("cm", self.namespace, _preload_content=False)
-        except ApiException as error:
-            assert error.status == 404, error
-            return None
-        body: dict[str, Any] = json.loads(response.data)
-        return body
+        status, body = self.send("GET", f"{self.path}/cm")
+        assert status in (200, 404), body
+        found: dict[str, Any] | None = body if status == 200 else None
+        return found
 
     def found(self) -> Found | None:
         """The same in short."""
@@ -147,6 +194,13 @@ class Play:
             " ".join(owner["name"] for owner in metadata.get("ownerReferences", ())),
             "deletionTimestamp" in metadata,
         )
+
+    def as_recorded(self, found: Found | object) -> Found | object:
+        """What is expected, less what the simulated server does not record: that an update made the map itself."""
+        if self.real or not isinstance(found, Found):
+            return found
+        owners = {by: " ".join(one for one in fields.split() if one not in MAPS) for by, fields in found.owners.items()}
+        return found._replace(owners={by: fields for by, fields in owners.items() if fields})
 
     def version(self) -> str:
         """The object's uid and resourceVersion, "" when it is not there: every write changes it."""
@@ -217,10 +271,10 @@ def create(manager: str = "other", owner: str = "", **data: str) -> Step:
     def step(play: Play) -> None:
         body = play.body(**data)
         if owner:
-            made = play.core.create_namespaced_config_map(play.namespace, {"metadata": {"name": owner}})
-            reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": owner, "uid": made.metadata.uid}
+            made = play.post(play.path, builders.config_map(play.namespace, owner), manager)
+            reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": owner, "uid": made["metadata"]["uid"]}
             body["metadata"]["ownerReferences"] = [reference]
-        play.core.create_namespaced_config_map(play.namespace, body, field_manager=manager)
+        play.post(play.path, body, manager)
 
     return step
 
@@ -231,7 +285,7 @@ def kubectl(**data: str) -> Step:
     def step(play: Play) -> None:
         body = play.body(**data)
         body["metadata"]["annotations"] = {LAST_APPLIED: json.dumps(body)}
-        play.core.create_namespaced_config_map(play.namespace, body, field_manager="kubectl-client-side-apply")
+        play.post(play.path, body, "kubectl-client-side-apply")
 
     return step
 
@@ -240,9 +294,8 @@ def apply(**data: str) -> Step:
     """`kubectl apply --server-side --force-conflicts --field-manager other`."""
 
     def step(play: Play) -> None:
-        play.core.patch_namespaced_config_map(
-            "cm", play.namespace, play.body(**data), field_manager="other", force=True, _content_type=APPLY
-        )
+        query = {"fieldManager": "other", "force": "true"}
+        play.done("PATCH", f"{play.path}/cm", APPLY, body=play.body(**data), query=query)
 
     return step
 
@@ -256,16 +309,14 @@ def patch(body: Mapping[str, Any]) -> Step:
     """A merge patch by somebody."""
 
     def step(play: Play) -> None:
-        play.core.patch_namespaced_config_map(
-            "cm", play.namespace, dict(body), field_manager="other", _content_type=MERGE
-        )
+        play.done("PATCH", f"{play.path}/cm", MERGE, body=body, query={"fieldManager": "other"})
 
     return step
 
 
 def delete(play: Play) -> None:
     """Somebody deletes the object."""
-    play.core.delete_namespaced_config_map("cm", play.namespace)
+    play.done("DELETE", f"{play.path}/cm")
 
 
 # What people commit
@@ -349,3 +400,37 @@ def leave(policy: str) -> Step:
 def reconcile(play: Play) -> None:
     """Nobody commits anything."""
     play.world.rest()
+
+
+# The two sides
+
+Begin = Callable[..., Play]
+"""Makes a play with a strategy in words."""
+
+
+class OnSimulatedServer:
+    """The tests of a class below, on the simulated server."""
+
+    @pytest.fixture
+    def begin(self) -> Begin:
+        """Begin."""
+        return lambda words, **more: Play(strategy(words), **more)
+
+
+class OnRealServer:
+    """The tests of a class below, on a real one."""
+
+    @pytest.fixture
+    def begin(self, server: ApiServer, tmp_path: Path) -> Iterator[Begin]:
+        """Begin."""
+        login = FixedLogin(Login(headers={"Authorization": f"Bearer {server.token}"}))
+        transport = HttpTransport(Endpoint(server=server.url, authority=server.ca_pem), login)
+        with contextlib.ExitStack() as stack:
+            stack.callback(transport.close)
+
+            def begin(words: str, **more: Any) -> Play:
+                play = Play(strategy(words), Real(server, transport, tmp_path), **more)
+                stack.callback(play.close)
+                return play
+
+            yield begin

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-import pytest
 from kubernetes.client import CoreV1Api
 
 from gitfleet.adapters.kube import CoreProvider, KubeClient, KubeDirectory, chosen_providers
@@ -29,9 +28,7 @@ from gitfleet.observe import availability_of
 from gitfleet.ports.clusters import ClusterClient
 from gitfleet.settings import ConnectionRules
 from tests.apply.strategies import apply_strategy
-from tests.realparts.control_plane import ApiServer, ControlPlanes
-
-pytestmark = pytest.mark.real
+from tests.realparts.control_plane import ApiServer
 
 WEB = PlacementKey("", "web")
 QUICK = Timeouts(connect_seconds=2, read_seconds=5, tries=2, first_pause_seconds=0.05)
@@ -416,8 +413,8 @@ def test_unserved_versions_are_not_mistaken_for_absent_objects(cluster: KubeClie
     assert "other versions" in result.unreadable[old]
 
 
-def test_permissions(control_planes: ControlPlanes, tmp_path: Path) -> None:
-    server = control_planes.start("locked", authorization="RBAC", users=("jo",))
+def test_permissions(rbac_cluster: ApiServer, tmp_path: Path) -> None:
+    server = rbac_cluster
     path = server.write_kubeconfig(tmp_path / "jo", user="jo")
     found = KubeDirectory(ConnectionRules(kubeconfig=path), timeouts=QUICK)
     client = found.client(member(server))
@@ -426,12 +423,12 @@ def test_permissions(control_planes: ControlPlanes, tmp_path: Path) -> None:
     assert result.reachable and result.healthy and result.namespaces is None
     assert len(result.unreadable) == 11 and not result.live
     assert "cannot get resource" in result.unreadable[wanted.key]
-    (outcome,) = client.perform([Create(cluster="locked", placement=WEB, manifest=wanted, wave=1, reason="x")])
+    (outcome,) = client.perform([Create(cluster=server.name, placement=WEB, manifest=wanted, wave=1, reason="x")])
     assert (outcome.code, outcome.retry) == ("Forbidden", False)
     web = ObjectKey("apps", "v1", "Deployment", "default", "web")
     rollout = NamespacedName("default", "web")
     patch = Patch(
-        cluster="locked", rollout=rollout, reason="x", key=web, uid="u", resource_version="1", patch={"spec": {}}
+        cluster=server.name, rollout=rollout, reason="x", key=web, uid="u", resource_version="1", patch={"spec": {}}
     )
     (step,) = client.perform_steps([patch])
     assert (step.ok, step.code) == (False, "Forbidden")
@@ -464,8 +461,8 @@ def control_plane_of_another(server: ApiServer, path: Path) -> Path:
     return other
 
 
-def test_a_server_that_dies_freezes_and_comes_back(control_planes: ControlPlanes, tmp_path: Path) -> None:
-    server = control_planes.start("mortal")
+def test_a_server_that_dies_freezes_and_comes_back(mortal: ApiServer, tmp_path: Path) -> None:
+    server = mortal
     found = directory(server, tmp_path)
     client = found.client(member(server))
     wanted = config_map("default", a="1")
@@ -523,12 +520,10 @@ def test_measuring(server: ApiServer, tmp_path: Path) -> None:
 
 
 def test_a_placement_that_leaves_takes_all_of_its_objects_and_its_namespace_along(
-    control_planes: ControlPlanes, tmp_path: Path
+    workload_cluster: ApiServer, tmp_path: Path
 ) -> None:
-    server = control_planes.start("managed")
-    server.start_controller_manager()
-    found = directory(server, tmp_path)
-    reconciles = Reconciles(found.client(member(server)))
+    found = directory(workload_cluster, tmp_path)
+    reconciles = Reconciles(found.client(member(workload_cluster)))
     reconciles.reconcile(*many("leaving"))
     assert len(reconciles.inventory) == 8
     for _ in range(100):

@@ -23,7 +23,6 @@ from tests.adapters.kube.test_real_cluster import Reconciles, directory, kinds, 
 from tests.realparts.control_plane import ApiServer
 from tests.sops_files import AgeKey, encrypted
 
-pytestmark = pytest.mark.real
 KEY = AgeKey()
 
 

@@ -18,9 +18,7 @@ from gitfleet.formats.kind_fields import field_types
 from gitfleet.formats.kinds import BUILT_IN_KINDS
 from gitfleet.formats.yaml_reader import parse_documents
 from tests.formats.kind_fields import types_of
-from tests.realparts.control_plane import ApiServer, ControlPlanes
-
-pytestmark = pytest.mark.real
+from tests.realparts.control_plane import ApiServer
 
 CASES = Path(__file__).parents[2] / "desired" / "cases"
 
@@ -34,12 +32,11 @@ def documents(name: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def server(control_planes: ControlPlanes) -> Iterator[ApiServer]:
+def server(one_cluster: ApiServer) -> Iterator[ApiServer]:
     """A server with the Namespace that the objects are in."""
-    found = control_planes.start("east")
-    ask(found, "/api/v1/namespaces", {"metadata": {"name": "web"}})
-    yield found
-    ask(found, "/api/v1/namespaces/web", method="DELETE")
+    ask(one_cluster, "/api/v1/namespaces", {"metadata": {"name": "web"}})
+    yield one_cluster
+    ask(one_cluster, "/api/v1/namespaces/web", method="DELETE")
 
 
 def ask(server: ApiServer, path: str, body: JsonObject | None = None, method: str | None = None) -> tuple[int, Any]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from kubernetes.client import CoreV1Api
 
 from gitfleet.adapters.kube import KubeClient
@@ -20,8 +19,6 @@ from tests import builders as make
 from tests.adapters.kube.test_real_cluster import manifest
 from tests.apply.test_plan_apply import work
 from tests.realparts.control_plane import ApiServer
-
-pytestmark = pytest.mark.real
 
 
 class Fight:

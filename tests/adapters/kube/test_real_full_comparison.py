@@ -22,8 +22,6 @@ from gitfleet.model.operations import Keep, Operation, Refuse
 from tests.adapters.kube.test_real_cluster import Reconciles, manifest
 from tests.realparts.control_plane import ApiServer
 
-pytestmark = pytest.mark.real
-
 FORTY_KINDS = Path(__file__).parents[2] / "e2e" / "forty_kinds.yaml"
 FULL: dict[str, Any] = {"comparison_option": "FullComparison"}
 STRICT = FULL | {"when_to_apply": "IfNotDrifted"}
@@ -69,6 +67,7 @@ def contents(cluster: KubeClient, wanted: list[Manifest]) -> bytes:
     return canonical_json([one.body for one in live.values() if one is not None])
 
 
+@pytest.mark.soak("real")
 def test_right_after_an_apply_nothing_of_forty_kinds_has_drifted(cluster: KubeClient) -> None:
     wanted, asks = forty_kinds("forty"), Asks(cluster)
     for _ in range(3):  # custom resources follow their definition

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,7 @@ from gitfleet.formats.cel import read_expression
 from gitfleet.model.observations import Availability, Verdict
 from gitfleet.observe import availability_of
 from tests.adapters.kube.test_real_cluster import Reconciles, deployment, directory, manifest, member
-from tests.realparts.control_plane import ControlPlanes
-
-pytestmark = pytest.mark.real
+from tests.realparts.control_plane import ApiServer, ControlPlanes
 
 CONTROLLERS = ("deployment-controller", "replicaset-controller", "job-controller", "resourcequota-controller")
 NAME = "ailing"
@@ -73,9 +72,16 @@ def quota() -> Manifest:
     return in_namespace("v1", "ResourceQuota", spec={"hard": {"pods": "1"}})
 
 
-def test_what_real_controllers_report_is_named(control_planes: ControlPlanes, tmp_path: Path) -> None:
-    server = control_planes.start(NAME)
-    server.start_controller_manager(CONTROLLERS)
+@pytest.fixture
+def server(control_planes: ControlPlanes) -> Iterator[ApiServer]:
+    """A server of its own, on which no pod becomes ready."""
+    found = control_planes.start(NAME)
+    found.start_controller_manager(CONTROLLERS)
+    yield found
+    found.stop()
+
+
+def test_what_real_controllers_report_is_named(server: ApiServer, tmp_path: Path) -> None:
     found = directory(server, tmp_path)
     reconciles = Reconciles(found.client(member(server)))
     reconciles.reconcile(NAMESPACE, BARE, quota(), definition())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from kubernetes.client import CoreV1Api
 
 from gitfleet.adapters.kube import KubeClient
@@ -13,7 +12,6 @@ from tests import builders as make
 from tests.adapters.kube.test_real_cluster import Reconciles, manifest
 from tests.realparts.control_plane import ApiServer
 
-pytestmark = pytest.mark.real
 KEEP = {"helm.sh/resource-policy": "keep"}
 
 

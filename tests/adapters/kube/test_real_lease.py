@@ -20,15 +20,13 @@ from gitfleet.wiring_lease import elected
 from tests.cli.conftest import GIT, make_repo
 from tests.e2e.programs import eventually
 from tests.realparts.api_server import ApiServer
-from tests.realparts.control_plane import ControlPlanes
 
-pytestmark = pytest.mark.real
 CLOCK = SystemClock()
 
 
-@pytest.fixture(scope="module")
-def server(control_planes: ControlPlanes) -> ApiServer:
-    return control_planes.start("leases", authorization="RBAC", users=("hub", "nobody"))
+@pytest.fixture
+def server(rbac_cluster: ApiServer) -> ApiServer:
+    return rbac_cluster
 
 
 @pytest.fixture

@@ -21,7 +21,6 @@ from gitfleet.settings import ConnectionRules
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.views import Occasion, notification_message
 from tests.realparts.api_server import ApiServer
-from tests.realparts.control_plane import ControlPlanes
 
 FAILED, DONE = NotificationEvent.APPLY_FAILED, NotificationEvent.ROLLOUT_COMPLETE
 
@@ -135,9 +134,8 @@ def in_pod(server: ApiServer, namespace: str, user: str, folder: Path, monkeypat
     return make()
 
 
-@pytest.mark.real
-def test_on_a_real_api_server(control_planes: ControlPlanes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = control_planes.start("pod-events", authorization="RBAC", users=("hub",))
+def test_on_a_real_api_server(rbac_cluster: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = rbac_cluster
     namespace = server.make_namespace("events")
     with server.client() as client:
         core, api = CoreV1Api(client), RbacAuthorizationV1Api(client)

@@ -19,8 +19,6 @@ from tests import builders as make
 from tests.adapters.kube.test_real_cluster import Reconciles, manifest
 from tests.realparts.control_plane import ApiServer
 
-pytestmark = pytest.mark.real
-
 SIDECAR = {"name": "proxy", "image": "proxy:1"}
 
 
@@ -123,7 +121,8 @@ def test_server_side_apply_leaves_what_another_manager_owns(server: ApiServer, c
     assert owners == {"gitfleet": {"f:data": {"f:a": {}}}, "another": {"f:data": {"f:a": {}, "f:b": {}}}}
 
 
-TOOLS = ("kubectl-client-side-apply", "before-first-apply", "helm")
+MORE = pytest.mark.soak("real")
+TOOLS = ("kubectl-client-side-apply", pytest.param("before-first-apply", marks=MORE), pytest.param("helm", marks=MORE))
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -163,7 +162,7 @@ def test_what_kubectl_or_helm_had_goes_when_their_object_is_taken_over_and_what_
     IgnoreDifferences(kind="Deployment", json_pointers=("/spec/replicas",)),
     IgnoreDifferences(managers=("autoscaler",)),
 ], ids=["pointer", "manager"])  # fmt: skip
-@pytest.mark.parametrize("type_", ["ClientSideApply", "ServerSideApply"])
+@pytest.mark.parametrize("type_", ["ClientSideApply", pytest.param("ServerSideApply", marks=MORE)])
 def test_what_is_to_be_left_alone_is_not_written_over(
     server: ApiServer, cluster: KubeClient, rule: IgnoreDifferences, type_: str
 ) -> None:

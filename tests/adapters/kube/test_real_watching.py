@@ -39,9 +39,7 @@ from gitfleet.settings import ConnectionRules
 from tests.adapters.kube.test_real_cluster import QUICK, member
 from tests.adapters.kube.test_real_health import definition
 from tests.realparts.api_server import ApiServer
-from tests.realparts.control_plane import ControlPlanes
 
-pytestmark = pytest.mark.real
 _SECONDS = 20.0
 SOON = Curve(fixed=0.3)
 
@@ -96,9 +94,9 @@ def watched(server: ApiServer, folder: Path, user: str = "admin") -> Iterator[Wa
         clients.close()
 
 
-@pytest.fixture(scope="module")
-def server(control_planes: ControlPlanes) -> ApiServer:
-    return control_planes.start("watched", authorization="RBAC", users=("reader",))
+@pytest.fixture
+def server(rbac_cluster: ApiServer) -> ApiServer:
+    return rbac_cluster
 
 
 @pytest.fixture
@@ -120,8 +118,8 @@ def test_a_change_of_what_is_owned_is_heard_of_and_no_other(server: ApiServer, c
     put(core, namespace)
     with watched(server, tmp_path) as found:
         assert found.watching.mark(found.cluster, [key(namespace)]) is None, "no watch is there at once"
-        mark = found.mark(key(namespace))
         eventually(lambda: bool(found.wakes))  # what was read before the watches were there can be read again now
+        mark = found.mark(key(namespace))
         found.wakes.clear()
         put(core, namespace, "other")
         core.patch_namespaced_config_map("other", namespace, {"data": {"a": "2"}})
@@ -170,16 +168,17 @@ def test_a_version_that_the_server_has_forgotten_counts_as_a_change(
         eventually(lambda: not found.holds(again))
 
 
-def test_a_restarted_server_is_watched_again(server: ApiServer, core: CoreV1Api, tmp_path: Path) -> None:
-    namespace = server.make_namespace()
-    put(core, namespace)
-    with watched(server, tmp_path) as found:
+def test_a_restarted_server_is_watched_again(mortal: ApiServer, tmp_path: Path) -> None:
+    namespace = mortal.make_namespace()
+    with watched(mortal, tmp_path) as found, mortal.client() as client:
+        core = CoreV1Api(client)
+        put(core, namespace)
         mark = found.mark(key(namespace))
-        server.kill()
+        mortal.kill()
         eventually(lambda: not found.holds(mark))
         assert found.watching.mark(found.cluster, [key(namespace)]) is None
         found.wakes.clear()
-        server.restart()
+        mortal.restart()
         eventually(lambda: bool(found.wakes))  # nobody asked again: the watches came back by themselves
         again = found.watching.mark(found.cluster, [key(namespace)])
         assert again is not None

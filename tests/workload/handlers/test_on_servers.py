@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.realparts.api_server import ApiServer
 from tests.simulation.pods_contract import Side
 from tests.simulation.test_pods import Lab
-from tests.simulation.test_pods_on_real_cluster import cluster, real_side
+from tests.simulation.test_pods_on_real_cluster import OnRealCluster
 from tests.workload.handlers.handlers_contract import HandlersContract
-
-__all__ = ["cluster"]
 
 
 class TestOnSimulatedServer(HandlersContract):
@@ -23,11 +18,13 @@ class TestOnSimulatedServer(HandlersContract):
         return Lab().side
 
 
-@pytest.mark.real
-class TestOnRealServer(HandlersContract):
+@pytest.mark.soak("real")
+class TestOnRealServer(OnRealCluster, HandlersContract):
     """On kube-apiserver with kube-controller-manager."""
 
-    @pytest.fixture
-    def side(self, cluster: ApiServer) -> Iterator[Side]:
-        with real_side(cluster) as side:
-            yield side
+
+class TestSampleOnRealServer(OnRealCluster):
+    """One of them there in every run."""
+
+    _held = HandlersContract._held
+    test_a_daemon_set = HandlersContract.test_a_daemon_set
