@@ -14,7 +14,9 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
 
 # How long an example takes says more about the machine than about the code: no profile measures it.
 _UNTIMED = [HealthCheck.too_slow]
-settings.register_profile("ci", deadline=None, suppress_health_check=_UNTIMED, derandomize=True, print_blob=True)
+settings.register_profile(
+    "ci", deadline=None, suppress_health_check=_UNTIMED, derandomize=True, print_blob=True, max_examples=50
+)
 settings.register_profile("quick", parent=settings.get_profile("ci"), max_examples=100 // SHARES["quick"])
 # A change of the code is noticed by the first example that fails: which one is the smallest does not matter.
 settings.register_profile(
