@@ -101,7 +101,7 @@ def test_probes_metrics_and_the_end(running: Running) -> None:
         assert status == 200 and "gitfleet_reconciles_total" in page, odd
 
     running.process.send_signal(signal.SIGTERM)
-    assert running.process.wait(15) == 0
+    assert running.process.wait(WAIT_SECONDS) == 0
     messages = [line["message"] for line in running.lines()]
     assert messages[1].endswith("is reconciling; Ctrl-C or SIGTERM ends it")
     assert messages[-1] == "interrupted"

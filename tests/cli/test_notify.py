@@ -68,7 +68,7 @@ def test_a_run_tells_what_happened(moving: Path, tmp_path: Path, receiver: Recei
         assert headers["x-gitfleet-signature-256"] == f"sha256={signed}"
         assert json.loads(body)["events"][0]["event"] == "error"
         running.process.send_signal(signal.SIGTERM)
-        assert running.process.wait(15) == 0
+        assert running.process.wait(WAIT_SECONDS) == 0
     finally:
         running.process.kill()
         running.process.wait()
@@ -107,7 +107,7 @@ def test_a_file_that_is_not_there_is_a_warning_until_it_is_there(
         file.write_text(json_text(at(receiver, secret=SECRET)))
         until(receiver, '"rolloutComplete"')
         running.process.send_signal(signal.SIGTERM)
-        assert running.process.wait(15) == 0
+        assert running.process.wait(WAIT_SECONDS) == 0
     finally:
         running.process.kill()
         running.process.wait()

@@ -1,4 +1,4 @@
-"""Approvals that existed before the request, on a real git: tests/scenarios/test_standing_approvals.py has every case."""
+"""Approvals that existed before the request, in a real git; tests/scenarios/test_standing_approvals.py has the cases."""
 
 from __future__ import annotations
 
