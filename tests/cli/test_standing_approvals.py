@@ -1,4 +1,4 @@
-"""Approvals that existed before the request, in a real git; tests/scenarios/test_standing_approvals.py has the cases."""
+"""Approvals that existed before the request, in a real git; the cases are in tests/scenarios."""
 
 from __future__ import annotations
 
