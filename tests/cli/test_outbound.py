@@ -150,6 +150,7 @@ def test_a_rollout_asks_a_webhook_and_a_real_prometheus(
 
 
 @pytest.mark.real
+@pytest.mark.soak("real")
 def test_a_metric_out_of_its_range_ends_the_rollout(
     moving: Path, tmp_path: Path, hooks: HookServer, prometheus: PrometheusServer
 ) -> None:
