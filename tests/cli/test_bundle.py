@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import GIT, Ended, Shell, git
+from tests.cli.conftest import GIT, Ended, Shell, git, tiered
 from tests.realparts.git_http import GitHttpServer
 
 DELIVER, MEMBER = "gitfleet/deliver/eu-1", "gitfleet/member/eu-1"
@@ -371,9 +371,7 @@ def test_an_interrupted_pipe_moves_nothing(
         assert git(site, "for-each-ref") == ""
 
 
-@pytest.mark.parametrize(
-    "at", [pytest.param(at, marks=pytest.mark.soak("crashes")) for at in ("update-ref", "index-pack")] + ["push"]
-)
+@pytest.mark.parametrize("at", tiered({at: at for at in ("update-ref", "index-pack", "push")}, "push"))
 def test_an_import_that_is_killed_is_imported_again(
     hub: Path, tmp_path: Path, gitfleet: Shell, monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:

@@ -51,6 +51,7 @@ def test_an_unknown_user_without_home_works_in_a_temporary_folder(
 
 
 @needs_strangers
+@pytest.mark.soak("real")
 def test_a_cache_folder_that_was_named_is_the_one_that_is_used(fleet: Path, tmp_path: Path) -> None:
     code, said = as_stranger("validate", fleet, "--cache-dir", tmp_path / "cache")
     assert (code, "temporary" in said) == (0, False), said

@@ -107,6 +107,7 @@ def test_probes_metrics_and_the_end(running: Running) -> None:
     assert messages[-1] == "interrupted"
 
 
+@pytest.mark.soak("real")
 def test_a_full_disk_of_the_cache_is_waited_for(moving: Path, tmp_path: Path) -> None:
     """A process that starts with a full disk, and one whose disk gets full, go on by themselves."""
     config = (moving / "gitfleet.yaml").read_text()

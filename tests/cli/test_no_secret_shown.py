@@ -234,6 +234,7 @@ def encrypted_secrets(version: int, key: AgeKey) -> dict[str, str | None]:
     }
 
 
+@pytest.mark.soak("real")
 def test_no_output_and_no_file_has_a_value_that_sops_encrypted(
     gitfleet: Shell, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,7 +77,7 @@ def ending(process: subprocess.Popen[str]) -> int:
         ("fetch", CONTINUOUS, signal.SIGTERM, 0),
         pytest.param("ls-tree", CONTINUOUS, signal.SIGHUP, 129, marks=SOAK),
         pytest.param("fast-import", ONCE, signal.SIGHUP, 129, marks=SOAK),
-        ("push", ONCE, signal.SIGTERM, 143),
+        pytest.param("push", ONCE, signal.SIGTERM, 143, marks=SOAK),
         pytest.param("push", CONTINUOUS, signal.SIGINT, 130, marks=SOAK),
     ],
 )
@@ -153,6 +153,7 @@ def test_a_run_that_ends_between_intent_and_operations_is_carried_on(gitfleet: S
     assert git(fleet, "fsck", "--strict", "--no-dangling") == ""
 
 
+@pytest.mark.soak("crashes")
 def test_nohup_is_respected(fleet: Path) -> None:
     process = begin(["run", fleet, "-o", "jsonl"], before=["nohup"])
     assert process.stdout is not None

@@ -29,7 +29,8 @@ LISTINGS = [
     "--version",
 ]
 RUNS = ["run --once {repo}", "run --until-settled -o json {repo}", "run --until-settled -o jsonl {repo}"]
-SOME = tiered({command: command for command in LISTINGS}, "get crp -C {repo}", "simulate -o jsonl {repo}")
+SOME = tiered({command: command for command in LISTINGS}, "get crp -C {repo}")
+SINKS = ("2>/dev/full", "2>&-", "2>&1 >/dev/null | true")
 
 
 def write_into(stdout: int, command: str, repo: Path) -> Ended:
@@ -92,7 +93,7 @@ def test_a_listing_without_stdout_is_an_error() -> None:
         assert (ended.code, ended.err.splitlines()[0]) == (1, "error: stdout cannot be written: Bad file descriptor")
 
 
-@pytest.mark.parametrize("command", tiered({command: command for command in RUNS}, RUNS[-1]))
+@pytest.mark.parametrize("command", tiered({command: command for command in RUNS}, RUNS[0]))
 def test_a_run_does_its_work_whoever_reads(fleet: Path, command: str) -> None:
     """What it decides and does must not hang on a terminal or a log: the exit code is that of the work."""
     ended = write_into(pipe_without_reader(), command, fleet)
@@ -104,6 +105,7 @@ def test_a_run_does_its_work_whoever_reads(fleet: Path, command: str) -> None:
         assert "Traceback" not in ended.err
 
 
+@pytest.mark.soak("real")
 def test_a_run_says_once_that_its_output_is_lost(fleet: Path) -> None:
     ended = write_into(full_disk(), "run --until-settled {repo}", fleet)
     assert ended.code == 0, ended.err
@@ -111,7 +113,7 @@ def test_a_run_says_once_that_its_output_is_lost(fleet: Path) -> None:
     assert ended.err.splitlines()[-1].startswith("settled at commit ")
 
 
-@pytest.mark.parametrize("sink", ["2>/dev/full", "2>&-", "2>&1 >/dev/null | true"])
+@pytest.mark.parametrize("sink", tiered({sink: sink for sink in SINKS}, SINKS[0]))
 def test_messages_that_nobody_reads_change_no_exit_code(settled: Path, sink: str) -> None:
     repo = shlex.quote(str(settled))
     for command, code in ((f"get nonsense -C {repo}", 1), ("nonsense", 64), (f"get crp -C {repo}", 0)):
