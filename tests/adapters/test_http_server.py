@@ -109,7 +109,7 @@ def test_a_client_that_drips_is_ended_at_the_deadline(server: HttpServer, monkey
     began = time.monotonic()
     with connect(server) as client:
         try:
-            while time.monotonic() - began < 15:
+            while time.monotonic() - began < 60:
                 client.send(b"a")
                 client.settimeout(0.05)
                 try:
@@ -119,7 +119,7 @@ def test_a_client_that_drips_is_ended_at_the_deadline(server: HttpServer, monkey
                     continue
         except OSError:
             pass
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 def test_an_address_that_is_taken_is_the_operators_error(server: HttpServer) -> None:

@@ -14,7 +14,7 @@ from watchdog.observers.inotify import InotifyEmitter
 from gitfleet.adapters.git_setup import local_git_dir, make_repository
 from gitfleet.adapters.ref_watch import watch_refs
 
-SOON = 10.0
+SOON = 60.0
 QUIET = 0.4
 """Long enough for the kernel to tell of anything, short enough for a test."""
 

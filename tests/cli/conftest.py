@@ -9,11 +9,14 @@ import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from gitfleet.cli.init import layout_files
 from gitfleet.cli.main import run
+from gitfleet.cli.options import cache_dir_for
 
 GIT = {
     "GIT_CONFIG_GLOBAL": "/dev/null",
@@ -114,7 +117,20 @@ def settled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return settle(make_repo(tmp_path_factory.mktemp("settled") / "fleet"))
 
 
+def copied(repo: Path, to: Path) -> Path:
+    """A copy of a repo that was settled with a cache beside it. Its cache and its simulated clusters come along."""
+    (cache,) = (repo.parent / "cache" / "gitfleet" / "repos").iterdir()
+    shutil.copytree(cache, cache_dir_for(str(to), None), dirs_exist_ok=True)
+    return Path(shutil.copytree(repo, to))
+
+
 @pytest.fixture
 def moving(settled: Path, tmp_path: Path) -> Path:
     """A copy of the settled repo, for tests that commit to it."""
-    return Path(shutil.copytree(settled, tmp_path / "fleet"))
+    return copied(settled, tmp_path / "fleet")
+
+
+def tiered(cases: Mapping[str, Any], *kept: str) -> list[ParameterSet]:
+    """Cases by name, as parameters: `make test` runs those to be `kept`, `make soak` the others."""
+    marks = {name: () if name in kept else pytest.mark.soak("real") for name in cases}
+    return [pytest.param(case, id=name, marks=marks[name]) for name, case in cases.items()]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gitfleet.cli.main import run
-from tests.cli.conftest import GIT, Shell, git
+from tests.cli.conftest import GIT, Shell, copied, git, tiered
 from tests.cli.test_holds import pick_nothing
 from tests.realparts import signers
 
@@ -94,7 +94,9 @@ def as_person(
 @pytest.fixture(scope="module")
 def made(settled: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     home = tmp_path_factory.mktemp("policy")
-    repo = shutil.copytree(settled, home / "fleet")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+        repo = copied(settled, home / "fleet")
     ann, bob, eve = (Person(name, signers.ssh_key(home / name)) for name in ("ann", "bob", "eve"))
     lines = [p.key.public(p.email.encode()).decode() for p in (ann, bob) if p.key is not None]
     files = {"gitfleet.yaml": POLICY, "keys/signers": "".join(lines), ".gitfleetignore": "keys/\n"}
@@ -114,7 +116,7 @@ def made(settled: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fl
 
 @pytest.fixture
 def fleet(made: Fleet, tmp_path: Path) -> Fleet:
-    return Fleet(shutil.copytree(made.repo, tmp_path / "fleet"), made.hold, made.ann, made.bob, made.eve)
+    return Fleet(copied(made.repo, tmp_path / "fleet"), made.hold, made.ann, made.bob, made.eve)
 
 
 def unsigned(fleet: Fleet) -> str:
@@ -215,23 +217,26 @@ def replayed(fleet: Fleet) -> str:
     return f"answers no hold that is there now; {fleet.hold} waits for an approval of its own"
 
 
+COUNT_FOR_NOTHING = (
+    unsigned,
+    forged,
+    self_given,
+    expired,
+    for_another_digest,
+    beside_other_documents,
+    with_a_weaker_policy_in_the_same_commit,
+    with_its_own_key_in_the_same_commit,
+    with_a_weaker_policy_in_an_earlier_commit_of_the_push,
+    by_a_merge_into_a_commit_before_the_policy,
+    brought_again_by_a_merge,
+    brought_again_by_a_merge_into_it,
+    replayed,
+)
+
+
 @pytest.mark.parametrize(
     "give",
-    [
-        unsigned,
-        forged,
-        self_given,
-        expired,
-        for_another_digest,
-        beside_other_documents,
-        with_a_weaker_policy_in_the_same_commit,
-        with_its_own_key_in_the_same_commit,
-        with_a_weaker_policy_in_an_earlier_commit_of_the_push,
-        by_a_merge_into_a_commit_before_the_policy,
-        brought_again_by_a_merge,
-        brought_again_by_a_merge_into_it,
-        replayed,
-    ],
+    tiered({give.__name__: give for give in COUNT_FOR_NOTHING}, "forged", "by_a_merge_into_a_commit_before_the_policy"),
 )
 def test_an_approval_that_counts_for_nothing_says_why(
     gitfleet: Shell, fleet: Fleet, give: Callable[[Fleet], str]
@@ -279,15 +284,15 @@ def by_a_second_one_after_one_that_did_not_count(fleet: Fleet) -> None:
     by_the_command(fleet)
 
 
-@pytest.mark.parametrize(
-    "give",
-    [
-        by_a_signed_commit,
-        by_a_signed_merge_of_the_request,
-        by_the_command,
-        by_a_second_one_after_one_that_did_not_count,
-    ],
+COUNT = (
+    by_a_signed_commit,
+    by_a_signed_merge_of_the_request,
+    by_the_command,
+    by_a_second_one_after_one_that_did_not_count,
 )
+
+
+@pytest.mark.parametrize("give", tiered({give.__name__: give for give in COUNT}, "by_the_command"))
 def test_a_signed_approval_of_another_person_counts(
     gitfleet: Shell, fleet: Fleet, give: Callable[[Fleet], None]
 ) -> None:
@@ -362,6 +367,7 @@ def test_a_forced_push_waits_until_a_person_accepts_the_new_head(gitfleet: Shell
     assert said not in ran.err and old[:12] not in ran.err.splitlines()[-1]
 
 
+@pytest.mark.soak("real")
 def test_an_approval_that_was_renamed_is_spoken_of_by_its_new_name_alone(gitfleet: Shell, fleet: Fleet) -> None:
     """File and object: what is said of the former ones goes with the next reconcile, wherever it stood.
     Given again in one more file, and signed, it counts."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import GIT, Ended, Shell, git
+from tests.cli.conftest import GIT, Ended, Shell, git, tiered
 from tests.realparts.git_http import GitHttpServer
 
 DELIVER, MEMBER = "gitfleet/deliver/eu-1", "gitfleet/member/eu-1"
@@ -371,7 +371,7 @@ def test_an_interrupted_pipe_moves_nothing(
         assert git(site, "for-each-ref") == ""
 
 
-@pytest.mark.parametrize("at", ["update-ref", "index-pack", "push"])
+@pytest.mark.parametrize("at", tiered({at: at for at in ("update-ref", "index-pack", "push")}, "push"))
 def test_an_import_that_is_killed_is_imported_again(
     hub: Path, tmp_path: Path, gitfleet: Shell, monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:
@@ -468,6 +468,7 @@ def test_who_loses_a_race_judges_again(
         assert git(far, "show", f"{MEMBER}:report.yaml") == "a newer report\n"
 
 
+@pytest.mark.soak("races")
 def test_two_imports_at_once(hub: Path, site: Path, tmp_path: Path, gitfleet: Shell) -> None:
     file = delivered(gitfleet, hub, tmp_path / "file")
     words = [sys.executable, "-m", "gitfleet", "bundle", "import", str(site), str(file), *FROM_HUB, "--create"]

@@ -31,6 +31,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES += sorted((ROOT / "examples").glob("*-rollout/README.md"))
 MOST_NOT_RUN = 3
+EACH_TIME = {"README.md", "docs/cli.md", "docs/staged-runs.md"}
+"""The pages whose commands `make test` runs; those of the others are run by `make soak`."""
 _FENCE = re.compile(r"^(?:<!-- (?P<marker>[^\n]*?) -->\n)?```sh\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _OF_ANOTHER_PROGRAM = re.compile(r"`(?:git|dask|kubectl) ")
 """A command in a sentence whose options are not gitfleet's: `git init --bare`."""
@@ -136,7 +138,13 @@ def shell(home: Path, text: str, folder: Path | None = None, proxy: str = "") ->
     )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=name, marks=() if name in EACH_TIME else pytest.mark.soak("pages"))
+        for name, page in ((str(page.relative_to(ROOT)), page) for page in PAGES)
+    ],
+)
 def test_the_commands_of_a_page(page: Path, place: Path, prometheus: str) -> None:
     if "examples" in page.relative_to(ROOT).parts or page.stem == "git-server-rules":
         shutil.copytree(ROOT / "examples", place / "fleet" / "examples")

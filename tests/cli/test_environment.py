@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Shell
+from tests.cli.conftest import Shell, tiered
 
 _STRANGER = ("unshare", "--user", "--map-user=12345", "--map-group=12345")
 """Runs a program as a user whom no file knows, without root's right to write everywhere."""
@@ -38,7 +38,7 @@ NO_HOME = "there is no home folder to keep the cache in"
 
 
 @needs_strangers
-@pytest.mark.parametrize("command", COMMANDS, ids=str)
+@pytest.mark.parametrize("command", tiered({" ".join(command): command for command in COMMANDS}, "run --once"))
 def test_an_unknown_user_without_home_works_in_a_temporary_folder(
     command: tuple[str, ...], moving: Path, tmp_path: Path
 ) -> None:
@@ -51,6 +51,7 @@ def test_an_unknown_user_without_home_works_in_a_temporary_folder(
 
 
 @needs_strangers
+@pytest.mark.soak("real")
 def test_a_cache_folder_that_was_named_is_the_one_that_is_used(fleet: Path, tmp_path: Path) -> None:
     code, said = as_stranger("validate", fleet, "--cache-dir", tmp_path / "cache")
     assert (code, "temporary" in said) == (0, False), said
@@ -92,7 +93,7 @@ def in_a_pod(*words: str | Path, writable: tuple[Path, ...], **variables: str) -
 
 
 @needs_strangers
-@pytest.mark.parametrize("command", COMMANDS, ids=str)
+@pytest.mark.parametrize("command", tiered({" ".join(command): command for command in COMMANDS}, "run --once"))
 def test_a_read_only_root_without_a_volume_is_asked_for_one(
     command: tuple[str, ...], moving: Path, tmp_path: Path
 ) -> None:

@@ -189,6 +189,7 @@ def test_demo(gitfleet: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert gitfleet(*command.split()[1:]).code == 0
 
 
+@pytest.mark.soak("pages")
 def test_the_commands_that_the_demo_ends_with_run_where_gitfleet_is_not_on_the_path(
     gitfleet: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -104,6 +104,7 @@ def drop_its_payload(repo: Path) -> None:
         ),
     ],
 )
+@pytest.mark.soak("real")
 def test_a_plan_does_not_call_up_to_date_what_is_held(
     gitfleet: Shell, moving: Path, remove: Callable[[Path], None], line: str, markdown: str, part: str
 ) -> None:
@@ -156,6 +157,7 @@ def test_a_hold_is_rejected_and_approved_by_commands(gitfleet: Shell, held: Path
     assert "monitoring" not in gitfleet("get", "bindings", "-C", held).out
 
 
+@pytest.mark.soak("real")
 def test_an_approval_on_a_branch_waits_for_its_merge(gitfleet: Shell, held: Path) -> None:
     name = held_name(gitfleet, held)
     before = git(held, "rev-parse", "main")
@@ -234,6 +236,7 @@ def test_an_approval_that_cannot_be_committed_says_why(
     assert git(held, "for-each-ref") == before
 
 
+@pytest.mark.soak("real")
 def test_an_answer_in_another_file_is_not_written_a_second_time(gitfleet: Shell, held: Path) -> None:
     name = held_name(gitfleet, held)
     gitfleet("reject", name, "-C", held)

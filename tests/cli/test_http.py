@@ -101,12 +101,13 @@ def test_probes_metrics_and_the_end(running: Running) -> None:
         assert status == 200 and "gitfleet_reconciles_total" in page, odd
 
     running.process.send_signal(signal.SIGTERM)
-    assert running.process.wait(15) == 0
+    assert running.process.wait(WAIT_SECONDS) == 0
     messages = [line["message"] for line in running.lines()]
     assert messages[1].endswith("is reconciling; Ctrl-C or SIGTERM ends it")
     assert messages[-1] == "interrupted"
 
 
+@pytest.mark.soak("real")
 def test_a_full_disk_of_the_cache_is_waited_for(moving: Path, tmp_path: Path) -> None:
     """A process that starts with a full disk, and one whose disk gets full, go on by themselves."""
     config = (moving / "gitfleet.yaml").read_text()

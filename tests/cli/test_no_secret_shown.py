@@ -169,10 +169,9 @@ def state_texts(repo: Path, *, copies: bool = False) -> dict[str, str]:
     """Every commit message and file of every commit of the state branch, without copies of the repo's files unless they
     are asked for."""
     texts = {"messages": git(repo, "log", "--format=%B%n%an", "gitfleet/state")}
+    left_out = () if copies else [f":(exclude){path}" for path in COPIES]
     for one in git(repo, "rev-list", "gitfleet/state").split():
-        for path in git(repo, "ls-tree", "-r", "--name-only", one).splitlines():
-            if copies or not path.startswith(COPIES):
-                texts[f"{one}:{path}"] = git(repo, "show", f"{one}:{path}")
+        texts[one] = git(repo, "grep", "-h", "--text", "-e", "", one, "--", ".", *left_out)
     return texts
 
 
@@ -235,6 +234,7 @@ def encrypted_secrets(version: int, key: AgeKey) -> dict[str, str | None]:
     }
 
 
+@pytest.mark.soak("real")
 def test_no_output_and_no_file_has_a_value_that_sops_encrypted(
     gitfleet: Shell, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,15 +47,15 @@ def receiver() -> Iterator[Receiver]:
         yield found
 
 
-def test_a_run_tells_what_happened(moving: Path, tmp_path: Path, receiver: Receiver) -> None:
-    notifying(moving)
+def test_a_run_tells_what_happened(fleet: Path, tmp_path: Path, receiver: Receiver) -> None:
+    notifying(fleet)
     file, log = tmp_path / "ops", tmp_path / "log"
     file.write_text(json_text(at(receiver, secret=SECRET)))
-    running = begin(moving, log, "--notify", f"ops={file}")
+    running = begin(fleet, log, "--notify", f"ops={file}")
     try:
         until(receiver, '"rolloutComplete"')
         receiver.status = 500
-        commit(moving, {"placements/broken.yaml": "kind: [\n"})
+        commit(fleet, {"placements/broken.yaml": "kind: [\n"})
         running.until("/metrics", 'gitfleet_notifications_total{outcome="failed",type="webhook"}')
         file.write_text(json_text(at(receiver, secret=SECRET[::-1])))  # a new secret needs no restart
         receiver.status = 200
@@ -68,7 +68,7 @@ def test_a_run_tells_what_happened(moving: Path, tmp_path: Path, receiver: Recei
         assert headers["x-gitfleet-signature-256"] == f"sha256={signed}"
         assert json.loads(body)["events"][0]["event"] == "error"
         running.process.send_signal(signal.SIGTERM)
-        assert running.process.wait(15) == 0
+        assert running.process.wait(WAIT_SECONDS) == 0
     finally:
         running.process.kill()
         running.process.wait()
@@ -96,18 +96,18 @@ def test_wrong_options(gitfleet: Shell, moving: Path, words: tuple[str, ...], sa
 
 
 def test_a_file_that_is_not_there_is_a_warning_until_it_is_there(
-    moving: Path, tmp_path: Path, receiver: Receiver
+    fleet: Path, tmp_path: Path, receiver: Receiver
 ) -> None:
-    notifying(moving)
+    notifying(fleet)
     file, log = tmp_path / "ops", tmp_path / "log"
-    running = begin(moving, log, "--notify", f"ops={file}", "--notify", f"nowhere={tmp_path}", "--notify", "opps=x")
+    running = begin(fleet, log, "--notify", f"ops={file}", "--notify", f"nowhere={tmp_path}", "--notify", "opps=x")
     try:
         running.until("/metrics", 'gitfleet_notifications_total{outcome="failed",type="webhook"}')
         running.until("/readyz", "ok")
         file.write_text(json_text(at(receiver, secret=SECRET)))
         until(receiver, '"rolloutComplete"')
         running.process.send_signal(signal.SIGTERM)
-        assert running.process.wait(15) == 0
+        assert running.process.wait(WAIT_SECONDS) == 0
     finally:
         running.process.kill()
         running.process.wait()

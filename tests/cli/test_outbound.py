@@ -150,6 +150,7 @@ def test_a_rollout_asks_a_webhook_and_a_real_prometheus(
 
 
 @pytest.mark.real
+@pytest.mark.soak("real")
 def test_a_metric_out_of_its_range_ends_the_rollout(
     moving: Path, tmp_path: Path, hooks: HookServer, prometheus: PrometheusServer
 ) -> None:
@@ -165,6 +166,7 @@ def test_a_metric_out_of_its_range_ends_the_rollout(
     assert "0.9" in state
 
 
+@pytest.mark.soak("crashes")
 def test_a_process_that_is_killed_asks_again_with_the_same_key(moving: Path, tmp_path: Path, hooks: HookServer) -> None:
     log, again = tmp_path / "log", tmp_path / "again"
     roll_out(moving, hooks, timeout="100s")

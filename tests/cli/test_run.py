@@ -96,6 +96,7 @@ def test_what_does_not_settle_in_time_is_1(gitfleet: Shell, fleet: Path) -> None
     assert lines[-1].startswith("hint: see `gitfleet get crp`")
 
 
+@pytest.mark.soak("real")
 def test_a_closed_pipe_does_not_stop_the_work(gitfleet: Shell, fleet: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "gitfleet", "run", "--until-settled", str(fleet)],
@@ -112,7 +113,9 @@ def test_a_closed_pipe_does_not_stop_the_work(gitfleet: Shell, fleet: Path) -> N
     assert "4/4" in gitfleet("get", "crp", "-C", fleet).out
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+@pytest.mark.parametrize(
+    ("number", "code"), [pytest.param(signal.SIGINT, 130, marks=pytest.mark.soak("crashes")), (signal.SIGTERM, 0)]
+)
 def test_signals_end_it_after_its_tick(gitfleet: Shell, fleet: Path, number: signal.Signals, code: int) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "gitfleet", "run", str(fleet)],

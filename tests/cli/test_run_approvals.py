@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -15,7 +14,7 @@ import yaml
 
 from gitfleet.cli.main import run
 from tests import builders
-from tests.cli.conftest import Shell, git
+from tests.cli.conftest import Shell, copied, git, tiered
 from tests.cli.test_approvals import Person, after_it_was_taken_back, as_person, assert_status_says, merge_into
 from tests.realparts import signers
 
@@ -97,10 +96,12 @@ def bodies(namespace: str, run: str) -> list[dict[str, Any]]:
     return [scoped(body, namespace) for body in made]
 
 
-@pytest.fixture(scope="module", params=["", "shop"], ids=["cluster", "namespaced"])
+@pytest.fixture(scope="module", params=tiered({"cluster": "", "namespaced": "shop"}, "namespaced"))
 def made(request: pytest.FixtureRequest, settled: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gate]:
     home = tmp_path_factory.mktemp("gate")
-    repo = shutil.copytree(settled, home / "fleet")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+        repo = copied(settled, home / "fleet")
     people = {name: Person(name, signers.ssh_key(home / name)) for name in (*NAMES, "eve")}
     keys = [(people[name].key, people[name].email.encode()) for name in NAMES]
     lines = [key.public(email).decode() for key, email in keys if key is not None]
@@ -127,7 +128,7 @@ def made(request: pytest.FixtureRequest, settled: Path, tmp_path_factory: pytest
 
 @pytest.fixture
 def gate(made: Gate, tmp_path: Path) -> Gate:
-    return replace(made, repo=shutil.copytree(made.repo, tmp_path / "fleet"))
+    return replace(made, repo=copied(made.repo, tmp_path / "fleet"))
 
 
 def beside_bobs(why: str, *who: str, **how: Any) -> Callable[[Gate], str]:
@@ -241,7 +242,7 @@ COUNT_FOR_NOTHING: dict[str, Callable[[Gate], str]] = {
 }
 
 
-@pytest.mark.parametrize("give", COUNT_FOR_NOTHING.values(), ids=COUNT_FOR_NOTHING)
+@pytest.mark.parametrize("give", tiered(COUNT_FOR_NOTHING, "one of two", "by who wrote an earlier commit"))
 def test_an_approval_of_a_stage_that_counts_for_nothing_says_why(
     gitfleet: Shell, gate: Gate, give: Callable[[Gate], str]
 ) -> None:
@@ -287,7 +288,10 @@ def and_a_stranger_formats_them(gate: Gate) -> None:
     reformat(gate, "eve", "", ".2")
 
 
-@pytest.mark.parametrize("give", [by_two_files, by_a_merge_and_the_command, and_a_stranger_formats_them])
+COUNT = (by_two_files, by_a_merge_and_the_command, and_a_stranger_formats_them)
+
+
+@pytest.mark.parametrize("give", tiered({give.__name__: give for give in COUNT}, "by_a_merge_and_the_command"))
 def test_two_signed_approvals_of_others_open_the_gate(
     gitfleet: Shell, gate: Gate, give: Callable[[Gate], None]
 ) -> None:

@@ -19,6 +19,9 @@ from tests.cli.conftest import Shell, commit, git, with_usual_signals
 GITFLEET = [sys.executable, "-m", "gitfleet"]
 ONCE, SETTLING, CONTINUOUS = ["run", "--once"], ["run", "--until-settled"], ["run"]
 WAIT_SECONDS = 120
+SOAK = pytest.mark.soak("crashes")
+OF_CTRL_C = pytest.param(signal.SIGINT, 130, marks=SOAK)
+OF_HANG_UP = pytest.param(signal.SIGHUP, 129, marks=SOAK)
 HANGING = """#!/bin/sh
 for word in "$@"; do
     if [ "$word" = "$HANG_AT" ]; then touch {reached}; exec sleep 600; fi
@@ -69,13 +72,13 @@ def ending(process: subprocess.Popen[str]) -> int:
 @pytest.mark.parametrize(
     ("phase", "command", "number", "code"),
     [
-        ("ls-remote", ONCE, signal.SIGTERM, 143),
-        ("fetch", SETTLING, signal.SIGINT, 130),
+        pytest.param("ls-remote", ONCE, signal.SIGTERM, 143, marks=SOAK),
+        pytest.param("fetch", SETTLING, signal.SIGINT, 130, marks=SOAK),
         ("fetch", CONTINUOUS, signal.SIGTERM, 0),
-        ("ls-tree", CONTINUOUS, signal.SIGHUP, 129),
-        ("fast-import", ONCE, signal.SIGHUP, 129),
-        ("push", ONCE, signal.SIGTERM, 143),
-        ("push", CONTINUOUS, signal.SIGINT, 130),
+        pytest.param("ls-tree", CONTINUOUS, signal.SIGHUP, 129, marks=SOAK),
+        pytest.param("fast-import", ONCE, signal.SIGHUP, 129, marks=SOAK),
+        pytest.param("push", ONCE, signal.SIGTERM, 143, marks=SOAK),
+        pytest.param("push", CONTINUOUS, signal.SIGINT, 130, marks=SOAK),
     ],
 )
 def test_a_run_that_hangs_in_git_ends(
@@ -103,7 +106,7 @@ def test_a_second_signal_ends_it_at_once(fleet: Path, reached: Path, monkeypatch
     assert ending(process) == 130
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), OF_CTRL_C, OF_HANG_UP])
 def test_a_command_that_reads_ends_where_it_is(
     fleet: Path, reached: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int
 ) -> None:
@@ -114,7 +117,7 @@ def test_a_command_that_reads_ends_where_it_is(
     assert ending(process) == code
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGHUP, 129), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), OF_HANG_UP, OF_CTRL_C])
 def test_a_run_that_moves_or_sleeps_ends(fleet: Path, number: signal.Signals, code: int) -> None:
     process = begin(["run", fleet, "-o", "jsonl"])
     assert process.stdout is not None
@@ -133,6 +136,7 @@ spec: {{connection: {{simulated: true}}}}
 """
 
 
+@pytest.mark.soak("crashes")
 def test_a_run_that_ends_between_intent_and_operations_is_carried_on(gitfleet: Shell, fleet: Path) -> None:
     """Nobody reads its events, so it waits in the middle of them: the intent is pushed, nothing is performed yet."""
     commit(fleet, {f"clusters/{name}.yaml": MEMBER.format(name=name) for name in (f"x{n}" for n in range(150))})
@@ -149,6 +153,7 @@ def test_a_run_that_ends_between_intent_and_operations_is_carried_on(gitfleet: S
     assert git(fleet, "fsck", "--strict", "--no-dangling") == ""
 
 
+@pytest.mark.soak("crashes")
 def test_nohup_is_respected(fleet: Path) -> None:
     process = begin(["run", fleet, "-o", "jsonl"], before=["nohup"])
     assert process.stdout is not None
@@ -167,7 +172,14 @@ def _namespaces() -> bool:
 
 
 @pytest.mark.skipif(not _namespaces(), reason="a PID namespace needs rights that this machine does not give")
-@pytest.mark.parametrize(("command", "code"), [(ONCE, 143), (CONTINUOUS, 0), (["plan", "--clusters", "none"], 143)])
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        pytest.param(ONCE, 143, marks=SOAK),
+        (CONTINUOUS, 0),
+        pytest.param(["plan", "--clusters", "none"], 143, marks=SOAK),
+    ],
+)
 def test_as_pid_1(fleet: Path, reached: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], code: int) -> None:
     """The first process of a container has no default actions: a signal that nobody handles is lost."""
     monkeypatch.setenv("HANG_AT", "fetch")

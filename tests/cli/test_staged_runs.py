@@ -13,7 +13,7 @@ import yaml
 
 from gitfleet.adapters.clock import SystemClock
 from tests import builders
-from tests.cli.conftest import Shell, commit, git
+from tests.cli.conftest import Shell, commit, copied, git, settle
 
 STAGES = (
     builders.stage("canary", match_labels={"tier": "canary"}, wait="10m", approval=True),
@@ -50,6 +50,27 @@ def staged(repo: Path) -> None:
         builders.staged_run("go", placement="shop", strategy="slow"),
     ]
     commit(repo, builders.repo_files_for(*bodies))
+
+
+@pytest.fixture(scope="module")
+def reached(settled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that waits for a person's approval of its only stage, before any answer."""
+    home = tmp_path_factory.mktemp("gate")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+        repo = copied(settled, home / "fleet")
+    staged(repo)
+    commit(repo, builders.repo_files_for(builders.staged_strategy("slow", builders.stage("canary", approval=True))))
+    return settle(repo)
+
+
+@pytest.fixture
+def gate(reached: Path, tmp_path: Path) -> Path:
+    """A copy of it, for Ann."""
+    repo = copied(reached, tmp_path / "fleet")
+    git(repo, "config", "user.name", "Ann")
+    git(repo, "config", "user.email", "ann@example.org")
+    return repo
 
 
 def timeline(gitfleet: Shell, repo: Path, answer: str, folder: Path) -> list[dict[str, object]]:
@@ -112,6 +133,7 @@ def test_a_scenario_rejects_a_stage(gitfleet: Shell, moving: Path, tmp_path: Pat
     assert (end["status"], end["reason"]) == ("False", "UpdateRunFailed")
 
 
+@pytest.mark.soak("real")
 def test_a_scenario_cannot_answer_what_nobody_asks(gitfleet: Shell, moving: Path, tmp_path: Path) -> None:
     scenario = tmp_path / "scenario.yaml"
     scenario.write_text(SCENARIO % "approve")
@@ -141,6 +163,7 @@ def test_a_person_follows_and_approves_a_run(gitfleet: Shell, moving: Path) -> N
     assert "flowchart LR" in page
 
 
+@pytest.mark.soak("real")
 def test_a_run_that_waits_for_its_strategy_says_so_everywhere(gitfleet: Shell, moving: Path) -> None:
     staged(moving)
     path = builders.path_of(builders.staged_strategy("slow", *STAGES))
@@ -153,55 +176,59 @@ def test_a_run_that_waits_for_its_strategy_says_so_everywhere(gitfleet: Shell, m
     assert waits[4:].replace("`", "'") in git(moving, "show", "gitfleet/state:README.md")
 
 
-def test_a_reconcile_until_settled_ends_at_a_gate_and_says_how_to_open_it(gitfleet: Shell, moving: Path) -> None:
-    staged(moving)
-    git(moving, "config", "user.name", "Ann")
-    git(moving, "config", "user.email", "ann@example.org")
-    commit(moving, builders.repo_files_for(builders.staged_strategy("slow", builders.stage("canary", approval=True))))
-
-    at_the_gate = gitfleet("run", "--until-settled", moving)
+def test_a_reconcile_until_settled_ends_at_a_gate_and_says_how_to_open_it(gitfleet: Shell, gate: Path) -> None:
+    at_the_gate = gitfleet("run", "--until-settled", gate)
     assert at_the_gate.code == 0
     assert at_the_gate.err.splitlines()[0] == (
         "waiting: run go waits after stage canary for approval go-canary; `gitfleet approve go canary` writes one"
     )
-    assert gitfleet("approve", "go", "canary", "-C", moving).code == 0
-    assert gitfleet("run", "--until-settled", moving).err.startswith("settled at commit")
-    assert gitfleet("get", "csur", "-C", moving).out.splitlines()[1].split()[:6] == [
+    assert gitfleet("approve", "go", "canary", "-C", gate).code == 0
+    assert gitfleet("run", "--until-settled", gate).err.startswith("settled at commit")
+    assert gitfleet("get", "csur", "-C", gate).out.splitlines()[1].split()[:6] == [
         "go", "shop", "0", "0", "True", "True",
     ]  # fmt: skip
 
     stages = builders.stage("nobody", match_labels={"tier": "none"}, wait="10m"), builders.stage("all")
     again = builders.staged_run("again", placement="shop", strategy="timed")
-    commit(moving, builders.repo_files_for(builders.staged_strategy("timed", *stages), again))
-    timed = gitfleet("run", "--until-settled", "--timeout", "0", moving)
+    commit(gate, builders.repo_files_for(builders.staged_strategy("timed", *stages), again))
+    timed = gitfleet("run", "--until-settled", "--timeout", "0", gate)
     assert timed.code == 1
     error = r"error: nothing was settled within 0 s: run again waits in stage nobody until 20\d\d-.* UTC"
     assert re.search(error, timed.err)
 
 
-def test_a_reconcile_until_settled_fails_where_the_last_run_of_a_placement_did(gitfleet: Shell, moving: Path) -> None:
-    staged(moving)
-    gated = builders.staged_strategy("slow", builders.stage("canary", approval=True))
-    commit(moving, builders.repo_files_for(gated, builders.approval("go", "canary", approved=False)))
-    for _ in range(2):  # it is no less so when it is asked again
-        ended = gitfleet("run", "--until-settled", moving)
-        assert (ended.code, ended.err.splitlines()[-2:]) == (1, [*REJECTED])
-        assert "settled at commit" in ended.err
-    assert gitfleet("run", "--once", moving).code == 0
-    explained = gitfleet("explain", "shop", "-C", moving).out
+def rejected(gitfleet: Shell, repo: Path) -> None:
+    """The run fails, and so does the reconcile."""
+    commit(repo, builders.repo_files_for(builders.approval("go", "canary", approved=False)))
+    ended = gitfleet("run", "--until-settled", repo)
+    assert (ended.code, ended.err.splitlines()[-2:]) == (1, [*REJECTED])
+    assert "settled at commit" in ended.err
+
+
+def test_a_reconcile_until_settled_fails_where_the_last_run_of_a_placement_did(gitfleet: Shell, gate: Path) -> None:
+    rejected(gitfleet, gate)
+    assert gitfleet("run", "--once", gate).code == 0
+    explained = gitfleet("explain", "shop", "-C", gate).out
     assert REJECTED[0].removeprefix("error: ") in " ".join(explained.split())
+
+
+@pytest.mark.soak("real")
+def test_only_the_last_run_of_this_fleet_makes_a_reconcile_until_settled_fail(gitfleet: Shell, gate: Path) -> None:
+    rejected(gitfleet, gate)
+    assert gitfleet("run", "--until-settled", gate).code == 1  # it is no less so when it is asked again
     came = builders.staged_run("came", placement="shop", strategy="slow")
     came["status"] = {"conditions": [{"type": "Succeeded", "status": "True"}]}
-    commit(moving, builders.repo_files_for(came))
-    assert gitfleet("run", "--until-settled", moving).code == 1  # what ended elsewhere is no run of this fleet
-    commit(moving, builders.repo_files_for(builders.staged_run("again", placement="shop", strategy="slow")))
-    assert gitfleet("run", "--until-settled", moving).code == 0
-    commit(moving, {"runs/again.yaml": None, "runs/came.yaml": None})
-    assert gitfleet("run", "--until-settled", moving).code == 1
-    commit(moving, {"runs/go.yaml": None})
-    assert gitfleet("run", "--until-settled", moving).code == 0
+    commit(gate, builders.repo_files_for(came))
+    assert gitfleet("run", "--until-settled", gate).code == 1  # what ended elsewhere is no run of this fleet
+    commit(gate, builders.repo_files_for(builders.staged_run("again", placement="shop", strategy="slow")))
+    assert gitfleet("run", "--until-settled", gate).code == 0
+    commit(gate, {"runs/again.yaml": None, "runs/came.yaml": None})
+    assert gitfleet("run", "--until-settled", gate).code == 1
+    commit(gate, {"runs/go.yaml": None})
+    assert gitfleet("run", "--until-settled", gate).code == 0
 
 
+@pytest.mark.soak("real")
 def test_a_placement_that_waits_for_its_new_name_ends_a_reconcile_and_names_what_goes_on(
     gitfleet: Shell, moving: Path
 ) -> None:
@@ -251,6 +278,7 @@ def test_the_answer_is_bound_to_the_request(gitfleet: Shell, moving: Path) -> No
     assert row.split()[3:5] == ["True", "True"]
 
 
+@pytest.mark.soak("real")
 def test_the_approval_of_a_stopped_run_says_that_it_goes_on_only_when_resumed(gitfleet: Shell, moving: Path) -> None:
     staged(moving)
     gated = builders.staged_strategy("slow", builders.stage("all", beforeStageTasks=[{"type": "Approval"}]))
@@ -302,7 +330,11 @@ SOAKS, TIMED, ASKS = {"minSoak": "1h"}, {"wait": "1h"}, {"approval": True}
     ("fields", "wait"),
     [
         (SOAKS, r"run go waits: c1 in stage canary must stay healthy until 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC"),
-        (TIMED, r"run go waits in stage canary until 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC"),
+        pytest.param(
+            TIMED,
+            r"run go waits in stage canary until 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC",
+            marks=pytest.mark.soak("real"),
+        ),
         (ASKS, "run go waits after stage canary for approval go-canary; `gitfleet approve go canary` writes one"),
     ],
     ids=["soaks", "timed", "asks"],
@@ -344,11 +376,8 @@ def test_all_views_say_what_a_run_waits_for(
     assert f"| 2 | 1/2 | 1/2 | 0 | `{shown}` |" in page
 
 
-def test_the_page_says_how_to_answer_a_stage(gitfleet: Shell, moving: Path) -> None:
-    staged(moving)
-    commit(moving, builders.repo_files_for(builders.staged_strategy("slow", builders.stage("canary", approval=True))))
-    gitfleet("run", "--until-settled", moving)
-    page = git(moving, "show", "gitfleet/state:README.md")
+def test_the_page_says_how_to_answer_a_stage(reached: Path) -> None:
+    page = git(reached, "show", "gitfleet/state:README.md")
     assert page[page.index("## Stages that wait") : page.index("## Clusters")] == (
         "## Stages that wait for approval: 1\n\n"
         "### [`go-canary`](approvals/go-canary.yaml)\n\n"
@@ -367,10 +396,11 @@ def test_the_page_says_how_to_answer_a_stage(gitfleet: Shell, moving: Path) -> N
         "    type: Approved\n"
         "```\n\n"
     )
-    branches = git(moving, "branch", "--list", "gitfleet/approve/*").split()
+    branches = git(reached, "branch", "--list", "gitfleet/approve/*").split()
     assert branches == ["gitfleet/approve/go-canary"]
 
 
+@pytest.mark.soak("real")
 def test_quarantined_content_is_named_before_any_run_names_it(gitfleet: Shell, moving: Path) -> None:
     staged(moving)
     commit(moving, {"runs/go.yaml": None})

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Ended
+from tests.cli.conftest import Ended, tiered
 
 GITFLEET = [sys.executable, "-m", "gitfleet"]
 READER_GONE = 141
@@ -29,6 +29,8 @@ LISTINGS = [
     "--version",
 ]
 RUNS = ["run --once {repo}", "run --until-settled -o json {repo}", "run --until-settled -o jsonl {repo}"]
+SOME = tiered({command: command for command in LISTINGS}, "get crp -C {repo}")
+SINKS = ("2>/dev/full", "2>&-", "2>&1 >/dev/null | true")
 
 
 def write_into(stdout: int, command: str, repo: Path) -> Ended:
@@ -62,7 +64,7 @@ def shell(line: str) -> Ended:
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
-@pytest.mark.parametrize("command", LISTINGS)
+@pytest.mark.parametrize("command", SOME)
 def test_a_listing_whose_reader_has_gone_ends_as_by_sigpipe(settled: Path, command: str) -> None:
     """As git, cat and most programs do: quietly, and never with an exit code that says what nobody can know, such as 0
     for `no changes`."""
@@ -70,7 +72,7 @@ def test_a_listing_whose_reader_has_gone_ends_as_by_sigpipe(settled: Path, comma
     assert (ended.code, ended.err) == (READER_GONE, "")
 
 
-@pytest.mark.parametrize("command", LISTINGS)
+@pytest.mark.parametrize("command", SOME)
 def test_a_listing_that_cannot_be_written_is_an_error(settled: Path, command: str) -> None:
     ended = write_into(full_disk(), command, settled)
     assert (ended.code, ended.err.splitlines()[-2:]) == (
@@ -91,7 +93,7 @@ def test_a_listing_without_stdout_is_an_error() -> None:
         assert (ended.code, ended.err.splitlines()[0]) == (1, "error: stdout cannot be written: Bad file descriptor")
 
 
-@pytest.mark.parametrize("command", RUNS)
+@pytest.mark.parametrize("command", tiered({command: command for command in RUNS}, RUNS[0]))
 def test_a_run_does_its_work_whoever_reads(fleet: Path, command: str) -> None:
     """What it decides and does must not hang on a terminal or a log: the exit code is that of the work."""
     ended = write_into(pipe_without_reader(), command, fleet)
@@ -103,6 +105,7 @@ def test_a_run_does_its_work_whoever_reads(fleet: Path, command: str) -> None:
         assert "Traceback" not in ended.err
 
 
+@pytest.mark.soak("real")
 def test_a_run_says_once_that_its_output_is_lost(fleet: Path) -> None:
     ended = write_into(full_disk(), "run --until-settled {repo}", fleet)
     assert ended.code == 0, ended.err
@@ -110,7 +113,7 @@ def test_a_run_says_once_that_its_output_is_lost(fleet: Path) -> None:
     assert ended.err.splitlines()[-1].startswith("settled at commit ")
 
 
-@pytest.mark.parametrize("sink", ["2>/dev/full", "2>&-", "2>&1 >/dev/null | true"])
+@pytest.mark.parametrize("sink", tiered({sink: sink for sink in SINKS}, SINKS[0]))
 def test_messages_that_nobody_reads_change_no_exit_code(settled: Path, sink: str) -> None:
     repo = shlex.quote(str(settled))
     for command, code in ((f"get nonsense -C {repo}", 1), ("nonsense", 64), (f"get crp -C {repo}", 0)):

@@ -12,7 +12,7 @@ import pytest
 from gitfleet import __version__
 from gitfleet.cli import main
 from gitfleet.cli.commands import COMMANDS
-from tests.cli.conftest import Shell, git, make_repo
+from tests.cli.conftest import Shell, git, make_repo, tiered
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,8 @@ def test_help_loads_neither_clients_nor_rooms() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("get", "crp", "-C"), ("validate",), ("explain", "web", "-C")], ids=lambda words: words[0]
+    "words",
+    tiered({"get": ("get", "crp", "-C"), "validate": ("validate",), "explain": ("explain", "web", "-C")}, "get"),
 )
 def test_commands_that_ask_no_cluster_load_neither_its_client_nor_cel(settled: Path, words: tuple[str, ...]) -> None:
     command = [*words, str(settled)]
@@ -207,6 +208,7 @@ def test_an_interrupt_is_130(gitfleet: Shell, monkeypatch: pytest.MonkeyPatch) -
     assert (ended.code, ended.out, ended.err) == (main.EXIT_INTERRUPTED, "", "\ninterrupted\n")
 
 
+@pytest.mark.soak("real")
 def test_a_reader_that_goes_away_is_no_error(settled: Path) -> None:
     done = subprocess.run(
         f"{sys.executable} -m gitfleet get crp -o yaml -C {settled} | head -1; exit ${{PIPESTATUS[0]}}",

@@ -15,7 +15,7 @@ from urllib3.exceptions import HTTPError
 
 from tests.realparts.api_server import ApiServer
 
-_SECONDS = 5
+_SECONDS = 30
 _SAMPLE_EVERY = 0.1
 
 

@@ -32,7 +32,7 @@ from tests.realparts.fixtures import give_up
 pytestmark = pytest.mark.timeout(3600)
 USER = 65532
 WRITTEN = ("/tmp", "/home/gitfleet/cache")
-END_SECONDS = 10
+END_SECONDS = 30
 START_SECONDS = 120
 
 

@@ -314,7 +314,7 @@ def test_a_renewal_that_is_under_way_at_the_end_neither_leads_nor_is_released_un
     def delay() -> None:
         if blocks.is_set() and threading.current_thread() is not threading.main_thread():
             began.set()
-            slow.wait(20)
+            slow.wait(60)
 
     seen = Seen(server, delay)
     terms = replace(TERMS, retry=0.01)
@@ -323,11 +323,11 @@ def test_a_renewal_that_is_under_way_at_the_end_neither_leads_nor_is_released_un
         patch.setattr("gitfleet.loop.election._LONGEST_WAIT", 0.05)
         election.start()
         blocks.set()
-        assert began.wait(20)
+        assert began.wait(60)
         election.stop()
         assert not election.leads()
         assert server.record is not None
         assert server.record.holder == "me", "the thread may still write: a release would be overwritten"
         slow.set()
-        election._thread.join(20)
+        election._thread.join(60)
     assert not election.leads(), "a renewal that comes back late leads no more"

@@ -70,7 +70,7 @@ class Client:
     def _act(self) -> None:
         self.calls += 1
         if self.hold is not None:
-            assert self.hold.wait(20)
+            assert self.hold.wait(60)
         if self.fault is not None:
             raise self.fault
 

@@ -6,7 +6,6 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Condition, Event
-from time import monotonic
 
 import pytest
 
@@ -33,7 +32,7 @@ class Counting(Directory):
             self.now += 1
             self.most = max(self.most, self.now)
             self._changed.notify_all()
-            self._changed.wait_for(lambda: self.most >= self.meet, timeout=5.0)
+            self._changed.wait_for(lambda: self.most >= self.meet, timeout=60.0)
             self.now -= 1
         return Client(cluster.name)
 
@@ -49,21 +48,19 @@ def workers() -> Iterator[Workers]:
 def test_so_many_clusters_are_asked_at_a_time(workers: Workers, number: int) -> None:
     workers.resize(number)
     directory = Counting(meet=number)
-    began = monotonic()
     observed = Fanout(directory=directory, executor=workers).observe(CLUSTERS, dict.fromkeys(CLUSTERS, ()))
     assert all(observation.reachable for observation in observed.values())
     assert directory.most == number
-    assert monotonic() - began < 5.0, "all of them were at work at a time"
 
 
 def test_a_call_that_hangs_goes_on_when_the_number_changes_and_ends_with_its_own_result(workers: Workers) -> None:
     gate = Event()
     hanging = workers.submit(gate.wait, 20)
     workers.resize(1)
-    assert workers.submit(lambda: "done").result(timeout=10) == "done"
+    assert workers.submit(lambda: "done").result(timeout=60) == "done"
     assert not hanging.done()
     gate.set()
-    assert hanging.result(timeout=10) is True
+    assert hanging.result(timeout=60) is True
 
 
 def test_the_configuration_sets_the_number(tmp_path: Path) -> None:

@@ -324,7 +324,7 @@ def test_one_that_stalls_holds_nobody_up_for_longer_than_its_limit_and_leaves_on
         hold.set()
     for thread in threading.enumerate():
         if thread.name == "properties-a":
-            thread.join(2)
+            thread.join(60)
     stalled._collect = telling(c="3")
     assert values(asking.gather(START + 2 * PERIOD, PERIOD)) == {"a": "1", "b": "2", "c": "3"}
 

@@ -40,7 +40,7 @@ from tests.adapters.kube.test_real_cluster import QUICK, member
 from tests.adapters.kube.test_real_health import definition
 from tests.realparts.api_server import ApiServer
 
-_SECONDS = 20.0
+_SECONDS = 60.0
 SOON = Curve(fixed=0.3)
 
 

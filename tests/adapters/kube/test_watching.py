@@ -104,7 +104,7 @@ class Play:
 
 
 def eventually(check: Callable[[], bool]) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while not check():
         assert time.monotonic() < end
         time.sleep(0.005)

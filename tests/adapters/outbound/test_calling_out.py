@@ -143,7 +143,7 @@ def test_a_hanging_receiver_keeps_neither_the_others_nor_the_end(
             assert loop.answer(elsewhere).outcome is WebhookOutcome.PASSED
             assert len(hooks.got) <= call_queue.MOST_PER_HOST
             before = time.monotonic()
-        assert time.monotonic() - before < 5.0
+        assert time.monotonic() - before < 30.0
 
 
 def test_authorities_of_a_file_count_beside_the_machines(tmp_path: Path) -> None:

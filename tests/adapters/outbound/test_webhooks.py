@@ -113,7 +113,7 @@ def test_a_server_that_gives_no_answer(hooks: HookServer, way: str, said: str) -
     with pytest.raises(NoResponse) as raised:
         send(hooks, seconds=0.5)
     assert str(raised.value) == f"{hooks.host} does not answer: {said}"
-    assert time.monotonic() - before < 10.0
+    assert time.monotonic() - before < 30.0
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_what_is_no_http(scheme: str, sent: bytes, said: str) -> None:
         before = time.monotonic()
         with pytest.raises(NoResponse) as raised:
             sender(url.rpartition("//")[2].rstrip("/")).send(WebhookCall(id="a", url=url, body={}, timeout_seconds=0.5))
-        assert time.monotonic() - before < 10.0
+        assert time.monotonic() - before < 30.0
     host, _, why = str(raised.value).partition(" does not answer: ")
     assert url == f"{scheme}://{host}/"
     if scheme == "http":
