@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gitfleet.apply.texts import ApplyText
+from gitfleet.approvals.texts import ApprovalsText
 from gitfleet.cli.main import run
 from tests import builders
 from tests.cli.conftest import Shell, commit, git
@@ -76,7 +78,7 @@ def test_an_old_approval_that_is_written_another_way_approves_nothing(
     for edit in edits:
         commit(gate, dict(edit))
     ran = gitfleet("run", "--until-settled", gate)
-    assert "was there before it was asked for, and an approval is for one request; approve again" in ran.err
+    assert ApprovalsText.BEFORE_ASKED_APPROVAL_ONE_REQUEST() in ran.err
     assert "go waits before stage all for approval" in ran.err
 
 
@@ -98,7 +100,7 @@ def _merged(repo: Path) -> None:
 def test_a_person_approves_again_beside_an_old_approval(
     gitfleet: Shell, gate: Path, files: Files, answer: Callable[[Path], None]
 ) -> None:
-    assert "was there before it was asked for" in stands(gitfleet, gate, files)
+    assert (ApplyText.WAS_THERE_BEFORE() + " it was asked for") in stands(gitfleet, gate, files)
     answer(gate)
     ran = gitfleet("run", "--until-settled", gate)
     assert "waiting" not in ran.err and "a second time" not in ran.err
