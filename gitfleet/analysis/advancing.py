@@ -15,6 +15,7 @@ from typing import Final
 from gitfleet.analysis.judging import Judgement, judged
 from gitfleet.analysis.standings import AnalysisVerdict, Standing, sentence_of, standing_of, verdict_of
 from gitfleet.analysis.templates import Unresolved, resolved
+from gitfleet.analysis.texts import AnalysisText
 from gitfleet.api.metrics import CanaryMetric, MetricTemplate
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import Measurement, MeasurementVerdict
@@ -155,7 +156,7 @@ def _measured(standing: Standing, scope: Scope, at: datetime) -> Measurement:
     template = scope.templates.get(key)
     try:
         if template is None:
-            raise Unresolved(f"there is no MetricTemplate {key}; add it")
+            raise Unresolved(AnalysisText.NO_METRICTEMPLATE_ADD(key=key))
         variables = {**scope.variables, "interval": _promql_duration(metric.interval), **metric.args}
         query = resolved(template.query, variables)
         baseline = "" if scope.baseline is None else resolved(template.query, {**variables, **scope.baseline})

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import isinf, isnan
 from typing import Final, Protocol
 
+from gitfleet.analysis.texts import AnalysisText
 from gitfleet.api.metrics import CanaryMetric, NoData
 from gitfleet.api.workload_records import MeasurementVerdict
 from gitfleet.formats.cel import CannotEvaluate, Expression
@@ -58,13 +59,13 @@ def judged(metric: CanaryMetric, answer: Answered, *, compares: bool = False) ->
     """
     values = answer.values
     if answer.outcome is MetricOutcome.FAILED:
-        return Judgement(_INCONCLUSIVE, answer.outcome, (), answer.message or "the provider says nothing of why")
+        return Judgement(_INCONCLUSIVE, answer.outcome, (), answer.message or AnalysisText.PROVIDER_SAYS_NOTHING_WHY())
     if answer.outcome is MetricOutcome.NO_DATA or not values or any(map(isnan, values)):
         verdict = _NO_DATA[metric.no_data]
         said = f"{answer.message}; " if answer.message and not values else ""
         return Judgement(verdict, MetricOutcome.NO_DATA, (), f"{said}noData is {metric.no_data.value}")
     if len(values) > MOST_VALUES:
-        why = f"it has {len(values)} values, and at most {MOST_VALUES} are judged; aggregate them in the query"
+        why = AnalysisText.VALUES_MOST_JUDGED(count=len(values), most_values=MOST_VALUES)
         return Judgement(_INCONCLUSIVE, answer.outcome, (), why)
     verdict, why = _by_conditions(metric, values, values[:1] if compares else values)
     finite = () if any(map(isinf, values)) else values  # a file of JSON has no infinity
@@ -81,17 +82,17 @@ def _by_conditions(
 ) -> tuple[MeasurementVerdict, str]:
     try:
         if metric.failure_condition is not None and _holds(metric.failure_condition, values):
-            return _FAILED, f"failureCondition {metric.failure_condition.source} is true"
+            return _FAILED, AnalysisText.FAILURECONDITION_TRUE(source=metric.failure_condition.source)
         if why := _out_of_range(metric, ranged):
             return _FAILED, why
         if metric.success_condition is None or _holds(metric.success_condition, values):
             return _PASSED, ""
     except CannotEvaluate as error:
-        return _INCONCLUSIVE, f"a condition cannot be evaluated: {error}"
-    why = f"successCondition {metric.success_condition.source} is false"
+        return _INCONCLUSIVE, AnalysisText.CONDITION_CANNOT_EVALUATED(error=error)
+    why = AnalysisText.SUCCESSCONDITION_FALSE(source=metric.success_condition.source)
     if metric.failure_condition is None:
         return _FAILED, why
-    return _INCONCLUSIVE, f"{why}, and so is failureCondition {metric.failure_condition.source}"
+    return _INCONCLUSIVE, AnalysisText.AND_SO_IS_FAILURECONDITION(why=why, source=metric.failure_condition.source)
 
 
 def _holds(condition: Expression, values: Sequence[float]) -> bool:
@@ -104,9 +105,9 @@ def _out_of_range(metric: CanaryMetric, values: Sequence[float]) -> str:
         return ""
     most, least = max(values), min(values)
     if span.max is not None and most > span.max:
-        return f"{_named(most, values)}above the largest allowed {number_text(span.max)}"
+        return AnalysisText.ABOVE_LARGEST_ALLOWED(named=_named(most, values), number_text=number_text(span.max))
     if span.min is not None and least < span.min:
-        return f"{_named(least, values)}below the smallest allowed {number_text(span.min)}"
+        return AnalysisText.BELOW_SMALLEST_ALLOWED(named=_named(least, values), number_text=number_text(span.min))
     return ""
 
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from gitfleet.analysis.judging import number_text
+from gitfleet.analysis.texts import AnalysisText
 from gitfleet.api.metrics import CanaryMetric
 from gitfleet.api.workload_records import Measurement, MeasurementVerdict
 from gitfleet.formats.sentences import counted, named_briefly
@@ -73,7 +74,7 @@ class Standing:
     def sentence(self) -> str:
         """Its last value, its limits and its counts in one sentence."""
         if self.last is None:
-            return f"{self.metric.name} {'has not been' if self.open is None else 'is being'} measured"
+            return f"{self.metric.name} {(AnalysisText.HAS_NOT_BEEN() if self.open is None else 'is being')} measured"
         return f"{measurement_text(self.last)}, {self._counts(self.last)}"
 
     def _counts(self, last: Measurement) -> str:
@@ -129,11 +130,11 @@ def measurement_text(one: Measurement) -> str:
         case MetricOutcome.MEASURED.value if one.values:
             return f"{where} was {_values(one)} at {at}{why}"
         case MetricOutcome.MEASURED.value:
-            return f"{where} was measured at {at}{why}"
+            return AnalysisText.WAS_MEASURED_AT(where=where, at=at, why=why)
         case MetricOutcome.NO_DATA.value:
-            return f"{where} had no data at {at}{why}"
+            return AnalysisText.NO_DATA(where=where, at=at, why=why)
         case _:
-            return f"{where} could not be measured at {at}{why}"
+            return AnalysisText.COULD_NOT_MEASURED(where=where, at=at, why=why)
 
 
 def _values(one: Measurement) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from gitfleet.analysis.texts import AnalysisText
 from gitfleet.formats.near_names import did_you_mean
 from gitfleet.formats.query_variables import ESCAPED, IN_BRACES, is_escaped
 
@@ -31,7 +32,7 @@ def resolved(template: str, variables: Mapping[str, str]) -> str:
         raise Unresolved(f"its query {ESCAPED}")
     query = "".join(_parts(template, variables))
     if len(query) > LONGEST_QUERY:
-        raise Unresolved(f"the query has more than {LONGEST_QUERY} characters; use variables that are shorter")
+        raise Unresolved(AnalysisText.QUERY_MORE_CHARACTERS(longest_query=LONGEST_QUERY))
     return query
 
 
@@ -46,7 +47,7 @@ def _parts(template: str, variables: Mapping[str, str]) -> Iterator[str]:
         if template.startswith("{{", at):
             found = IN_BRACES.match(template, at)
             if found is None:
-                raise Unresolved("its query has {{ without the name of a variable and }}; correct it")
+                raise Unresolved(AnalysisText.QUERY_WITHOUT_NAME_VARIABLE())
             yield _value(found[1], variables, quote)
             at = found.end()
             continue
@@ -63,17 +64,17 @@ def _parts(template: str, variables: Mapping[str, str]) -> Iterator[str]:
 def _value(name: str, variables: Mapping[str, str], quote: str) -> str:
     value = variables.get(name)
     if value is None:
-        known = did_you_mean(name, variables, f"use one of {', '.join(sorted(variables))}, or give it in args")
-        raise Unresolved(f"its query has the variable {name[:63]}, which nothing gives; {known}")
+        known = did_you_mean(name, variables, AnalysisText.USE_ONE_GIVE_ARGS(variables=", ".join(sorted(variables))))
+        raise Unresolved(AnalysisText.QUERY_VARIABLE_NOTHING_GIVES(name=name[:63], known=known))
     if quote == "`":
         if "`" in value:
-            raise Unresolved(f"the value of {name} has a backtick and stands between backticks; use double quotes")
+            raise Unresolved(AnalysisText.VALUE_BACKTICK_STANDS_BETWEEN_BACKTICKS(name=name))
         return value
     if quote in ('"', "'"):
         return "".join(map(_escaped, value))
     if _PLAIN.fullmatch(value) is None:
-        signs = "more than letters, digits, _, . and :"
-        raise Unresolved(f"the value of {name} stands outside of quotes and has {signs}; put it in quotes")
+        signs = AnalysisText.MORE_LETTERS_DIGITS()
+        raise Unresolved(AnalysisText.VALUE_STANDS_OUTSIDE_QUOTES(name=name, signs=signs))
     return value
 
 

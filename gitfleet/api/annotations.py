@@ -11,6 +11,8 @@ from dataclasses import MISSING, dataclass, field
 from enum import Enum
 from typing import Any, Final
 
+from gitfleet.api.texts import ApiText
+
 Location = tuple[str | int, ...]
 """Field names and list indexes, from the top of what is read."""
 Break = tuple[Location, str]
@@ -101,8 +103,8 @@ FIRST_OF_LIST: Final = _FirstOfList()
 class Only(Enum):
     """Fields that do not stand in every file."""
 
-    MEMORY = "never in a file"
-    SERVER = "filled in by a server or by gitfleet; let through and not taken where people wrote it"
+    MEMORY = ApiText.NEVER_FILE()
+    SERVER = ApiText.FILLED_SERVER_GITFLEET()
 
 
 class Absent(Enum):
@@ -116,7 +118,7 @@ def names_taken(names: Iterable[str], field: str, what: str) -> Iterator[Break]:
     seen: set[str] = set()
     for index, name in enumerate(names):
         if name in seen:
-            yield ("spec", field, index, "name"), f"is taken by an earlier {what}; rename it"
+            yield ("spec", field, index, "name"), ApiText.TAKEN_EARLIER_RENAME(what=what)
         seen.add(name)
 
 

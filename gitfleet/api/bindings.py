@@ -14,6 +14,7 @@ from gitfleet.api.layout import document
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PARENT_LABEL, PLACEMENT_GROUP, PlacementKey
 from gitfleet.api.strategies import ApplyStrategy
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import Time
 
 DELETED: Final = "Deleted"
@@ -29,7 +30,7 @@ def _read_mapping(*keys: str) -> Any:
 
     def read(item: Any) -> tuple[str | None, ...]:
         if not isinstance(item, dict) or any(not isinstance(item.get(key, ""), str) for key in keys):
-            raise ValueError(f"must be a mapping of texts with {', '.join(keys)}")
+            raise ValueError(ApiText.MUST_MAPPING_TEXTS(keys=", ".join(keys)))
         if keys[0] not in item:
             raise ValueError(f"needs {keys[0]}")
         return tuple(item.get(key) for key in keys)

@@ -14,6 +14,7 @@ from annotated_types import Interval, Len
 
 from gitfleet.api.annotations import Accept, At, Break, OneOf, Shown, below
 from gitfleet.api.labels import LabelSelector
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import PROPERTY_NAME, NonEmpty, QuantityText, is_property_name, whole
 from gitfleet.formats.quantities import SCHEMA as QUANTITY_SCHEMA
 from gitfleet.formats.quantities import InvalidQuantity, Quantity, parse_quantity
@@ -121,10 +122,10 @@ class ClusterAffinity:
         for index, term in enumerate(self.required):
             if term.property_sorter is not None:
                 location = (_REQUIRED, "clusterSelectorTerms", index, "propertySorter")
-                yield location, "only sorts preferred clusters; move it to a preferred term"
+                yield location, ApiText.ONLY_SORTS_PREFERRED_CLUSTERS()
         for index, preferred in enumerate(self.preferred):
             if preferred.preference.property_requirements:
-                sentence = "is only for required terms; use propertySorter, or move it to a required term"
+                sentence = ApiText.ONLY_REQUIRED_TERMS()
                 yield (_PREFERRED, index, "preference", "propertySelector"), sentence
 
 
@@ -134,12 +135,12 @@ def _requirement_breaks(requirements: Sequence[PropertyRequirement]) -> Iterator
         if sentence := _property_name_break(requirement.name):
             yield (index, "name"), sentence
         if len(requirement.values) != 1:
-            yield (index, "values"), f"{requirement.operator} takes exactly one value; give one quantity"
+            yield (index, "values"), ApiText.TAKES_EXACTLY_ONE_VALUE(operator=requirement.operator)
             continue
         try:
             quantity = parse_quantity(requirement.values[0])
         except InvalidQuantity as error:
-            yield (index, "values", 0), f"{error.reason}; write one such as 2, 1.5 or 800Mi"
+            yield (index, "values", 0), ApiText.WRITE_ONE_MI(reason=error.reason)
             continue
         sound.setdefault(requirement.name, []).append((index, requirement.operator, quantity))
     for name, found in sound.items():
@@ -151,7 +152,7 @@ def _contradictions(name: str, requirements: Sequence[tuple[int, str, Quantity]]
     for position in range(1, len(requirements)):
         if not _satisfiable([(operator, value) for _, operator, value in requirements[: position + 1]]):
             index = requirements[position][0]
-            yield (index,), f'contradicts an earlier requirement on "{name}", so no cluster can match; remove one'
+            yield (index,), ApiText.CONTRADICTS_EARLIER_REQUIREMENT(name=name)
             return
 
 
@@ -175,9 +176,9 @@ def _satisfiable(requirements: Sequence[tuple[str, Quantity]]) -> bool:
 
 def _property_name_break(name: str) -> str | None:
     if not is_property_name(name):
-        return "is not a valid property name; use letters, digits and -_. with parts between slashes"
+        return ApiText.NOT_VALID_PROPERTY_NAME()
     if name.startswith(RESOURCE_PROPERTY_PREFIX):
         capacity, dash, resource = name.removeprefix(RESOURCE_PROPERTY_PREFIX).partition("-")
         if not dash or not resource or capacity not in _CAPACITIES:
-            return f"must be {RESOURCE_PROPERTY_PREFIX}<total, allocatable or available>-<resource>; correct it"
+            return ApiText.MUST_TOTAL_ALLOCATABLE_AVAILABLE_RESOURCE(resource_property_prefix=RESOURCE_PROPERTY_PREFIX)
     return None

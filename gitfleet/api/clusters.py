@@ -15,6 +15,7 @@ from gitfleet.api.conditions import Conditions, Status, find_condition
 from gitfleet.api.layout import document
 from gitfleet.api.objects import Origin
 from gitfleet.api.strategies import DeletePropagation
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import (
     Annotations,
     LabelKey,
@@ -80,7 +81,7 @@ class SecretKey:
     key: NonEmpty = "kubeconfig"
 
 
-_Set = Annotated[bool, Check(lambda value: None if value else "can only be true; remove it", {"const": True})]
+_Set = Annotated[bool, Check(lambda value: None if value else ApiText.ONLY_TRUE_REMOVE(), {"const": True})]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,14 +118,14 @@ class Connection:
     def breaks(self) -> Iterator[Break]:
         """Exactly one way."""
         if self.kubeconfig_file is not None and self.kubeconfig_secret is not None:
-            yield ("kubeconfig",), "needs exactly one of file and secret; write one"
+            yield ("kubeconfig",), ApiText.NEEDS_EXACTLY_ONE_FILE_SECRET()
         kubeconfig = self.kubeconfig_file or self.kubeconfig_secret
         ways = [self.context, kubeconfig, self.in_cluster, self.pull, self.simulated]
         if sum(bool(way) for way in ways) != 1:
-            yield (), "needs exactly one of context, kubeconfig, inCluster, pull and simulated; write one"
+            yield (), ApiText.NEEDS_EXACTLY_ONE_CONTEXT()
         for name, given in (("publicKeys", self.public_keys), ("silentAfter", self.silent_after)):
             if given and not self.pull:
-                yield (name,), "is about the reports of an agent; remove it, or set pull"
+                yield (name,), ApiText.ABOUT_REPORTS_AGENT()
 
 
 @document(lenient=True)
@@ -230,7 +231,7 @@ class MemberCluster:
         """No taint stands twice (KubeFleet pkg/utils/validator/membercluster.go)."""
         for index, taint in enumerate(self.taints):
             if taint in self.taints[:index]:
-                yield ("spec", "taints", index), "stands twice; remove one"
+                yield ("spec", "taints", index), ApiText.STANDS_TWICE_REMOVE_ONE()
 
     @property
     def is_pulled(self) -> bool:

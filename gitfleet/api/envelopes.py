@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from gitfleet.api.objects import GroupKind, Identity, JsonObject, Manifest, ObjectKey, key_of
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import is_kind_name, is_namespace_name, is_object_name, is_reserved_namespace
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.kinds import BUILT_IN_KINDS, is_envelope_kind
@@ -86,7 +87,7 @@ def carried_identities(manifests: Iterable[Manifest]) -> dict[Identity, frozense
 def _entries(envelope: Manifest, texts: EnvelopeTexts) -> Iterator[tuple[str, Any]]:
     data = envelope.body.get("data") or {}
     if not isinstance(data, Mapping):
-        raise _refused(envelope, "its data is not a mapping")
+        raise _refused(envelope, ApiText.DATA_NOT_MAPPING())
     for entry in sorted(data):
         if envelope.key.kind != "ConfigMap":
             yield entry, data[entry]
@@ -113,22 +114,22 @@ def documents_in(text: str) -> tuple[Any, ...]:
 def _shape_fault(body: Any) -> str:
     """What keeps a document from being an object; "" when nothing does."""
     if not isinstance(body, Mapping):
-        return "is not an object"
+        return ApiText.NOT_OBJECT()
     metadata = body.get("metadata") or {}
     if not isinstance(metadata, Mapping):
-        return "is not an object: its metadata is not a mapping"
+        return ApiText.NOT_OBJECT_METADATA_NOT_MAPPING()
     texts = (body.get("apiVersion"), body.get("kind"), metadata.get("name"))
     if not all(texts):
-        return "lacks apiVersion, kind or name"
+        return ApiText.LACKS_APIVERSION_KIND_NAME()
     namespace = metadata.get("namespace") or ""
     if not all(isinstance(text, str) for text in (*texts, namespace)):
-        return "has an apiVersion, kind, name or namespace that is not a string"
+        return ApiText.APIVERSION_KIND_NAME_NAMESPACE_NOT()
     if not is_kind_name(body["kind"]) or not is_object_name(metadata["name"]):
-        return "has a kind or a name that no object can have"
+        return ApiText.KIND_NAME_NO_OBJECT()
     if namespace and not is_namespace_name(namespace):
-        return "has a namespace that no namespace can be called"
+        return ApiText.NAMESPACE_NO_NAMESPACE_CALLED()
     if any(not isinstance(metadata.get(field) or {}, Mapping) for field in ("labels", "annotations")):
-        return "has labels or annotations that are not a mapping"
+        return ApiText.LABELS_ANNOTATIONS_NOT_MAPPING()
     return ""
 
 
@@ -137,20 +138,20 @@ def misplacement(envelope: ObjectKey, key: ObjectKey) -> str:
     kind, home, namespace = envelope.kind, envelope.namespace, key.namespace
     row = BUILT_IN_KINDS.get((key.group, key.kind))
     if row is not None and row.namespaced != bool(namespace):
-        scope = "a namespaced kind and has no namespace" if row.namespaced else "a cluster-scoped kind in a namespace"
+        scope = ApiText.NAMESPACED_KIND_NO_NAMESPACE() if row.namespaced else ApiText.CLUSTER_SCOPED_KIND_NAMESPACE()
         return f"is of {key.kind}, {scope}"
     if (key.group, key.kind) == ("", "Namespace") and is_reserved_namespace(key.name):
-        return f"is namespace {key.name}, which is reserved and cannot be placed"
+        return ApiText.NAMESPACE_RESERVED_CANNOT_PLACED(key=key.name)
     if kind == "ClusterResourceEnvelope" and namespace:
-        return f"lies in namespace {namespace}, and only cluster-scoped objects may be wrapped here"
+        return ApiText.LIES_NAMESPACE_ONLY_CLUSTER_SCOPED(namespace=namespace)
     if kind == "ResourceEnvelope" and not namespace:
-        return "has no namespace, and only objects of the envelope's own namespace may be wrapped here"
+        return ApiText.NO_NAMESPACE_ONLY_OBJECTS_ENVELOPE()
     if namespace and namespace != home:
-        return f"lies in namespace {namespace}, not in the envelope's own"
+        return ApiText.LIES_NAMESPACE_NOT_ENVELOPE_OWN(namespace=namespace)
     return ""
 
 
 def _refused(envelope: Manifest, why: str) -> EnvelopeError:
     key = envelope.key
     place = f"{key.namespace}/{key.name}" if key.namespace else key.name
-    return EnvelopeError(f"{key.kind} {place} cannot be unwrapped: {why}")
+    return EnvelopeError(ApiText.CANNOT_UNWRAPPED(key=key.kind, place=place, why=why))

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Annotated, Any, Final
 
 from gitfleet.api.annotations import At, Default
+from gitfleet.api.texts import ApiText
 from gitfleet.formats.sentences import counted
 
 MOST_OF_A_FILE: Final = 100
@@ -67,9 +68,9 @@ def listed(faults: Iterable[Fault]) -> tuple[Fault, ...]:
             chosen.append(fault)
         else:
             others.setdefault(fault.path, []).append(fault)
-    chosen += [_more(rest, "this file has") for path, rest in others.items() if path in seen]
+    chosen += [_more(rest, ApiText.THIS_FILE_HAS()) for path, rest in others.items() if path in seen]
     if unseen := {path: rest for path, rest in others.items() if path not in seen}:
-        files = "this file has" if len(unseen) == 1 else f"this file and {len(unseen) - 1} others have"
+        files = ApiText.THIS_FILE_HAS() if len(unseen) == 1 else ApiText.FILE_OTHERS(count=len(unseen) - 1)
         chosen.append(_more(sorted(fault for rest in unseen.values() for fault in rest), files))
     return tuple(sorted(chosen))
 
@@ -84,7 +85,7 @@ def _more(rest: Sequence[Fault], where: str) -> Fault:
     errors = sum(map(is_error, rest))
     counts = [(errors, "error"), (len(rest) - errors, "warning")]
     said = " and ".join(counted(count, f"more {word}") for count, word in counts if count)
-    message = f"{where} {said}, not listed here; correct what is listed first"
+    message = ApiText.NOT_LISTED_HERE(where=where, why=said)
     return Fault(rest[0].path, rest[0].line, "", "", message, Severity.ERROR if errors else Severity.WARNING)
 
 

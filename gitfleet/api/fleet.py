@@ -14,6 +14,7 @@ from gitfleet.api.layout import document, layout_of
 from gitfleet.api.notifications import Notification
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey, Origin
 from gitfleet.api.placing_policy import PlacingPolicy
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import (
     ApiGroup,
     BranchName,
@@ -57,18 +58,18 @@ class Branches:
         """Each branch that gitfleet writes is one of its own: it replaces the files there."""
         for name, other in (("rendered", self.watch), ("rendered", self.state), ("state", self.watch)):
             if getattr(self, name) == other:
-                yield (name,), f'is the name of another branch, "{other}"; give each of them a name of its own'
+                yield (name,), ApiText.NAME_ANOTHER_BRANCH(other=other)
         usual = Branches()
         for name in ("members", "deliveries"):
             prefix = getattr(self, name)
             if prefix == getattr(usual, name):
                 continue
             if not prefix.endswith("/") or not is_branch(f"{prefix}x"):
-                yield (name,), "must be the beginning of a branch's name that ends in a slash, such as fleet/agents/"
+                yield (name,), ApiText.MUST_BEGINNING_BRANCH_NAME_ENDS()
             taken = (self.watch, self.state, self.approvals, self.members if name == "deliveries" else self.deliveries)
             for one in taken:
                 if one.startswith(prefix) or prefix.startswith(one):
-                    yield (name,), f'is among the branches "{one}"; give each of them a name of its own'
+                    yield (name,), ApiText.AMONG_BRANCHES_GIVE_EACH_NAME(one=one)
 
     def delivery_of(self, cluster: str) -> str:
         """The branch by which a cluster's agent gets what it is to do."""
@@ -123,7 +124,7 @@ class HealthCheck:
     def breaks(self) -> Iterator[Break]:
         """It says something."""
         if self.available is None and self.failed is None:
-            yield ("available",), "needs `available` or `failed`; add a CEL expression over the object"
+            yield ("available",), ApiText.NEEDS_AVAILABLE_FAILED()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +154,7 @@ class IgnoreDifferences:
     def breaks(self) -> Iterator[Break]:
         """It says which fields."""
         if not self.json_pointers and not self.managers:
-            yield ("jsonPointers",), "needs `jsonPointers` or `managers`; add the fields that are to be left alone"
+            yield ("jsonPointers",), ApiText.NEEDS_JSONPOINTERS_MANAGERS()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,12 +295,12 @@ class FleetConfig:
         yield from names_taken((window.name for window in self.freeze_windows), "freezeWindows", "window")
         yield from names_taken((one.name for one in self.notifications), "notifications", "destination")
         if self.rendered_enabled and (prefix := self.branches.among_others()) is not None:
-            sentence = f'is among the branches "{prefix}...", which gitfleet makes and removes; name another one'
+            sentence = ApiText.AMONG_BRANCHES_GITFLEET_MAKES_REMOVES(prefix=prefix)
             yield ("spec", "branches", "rendered"), sentence
         kinds = [GroupKind(check.group, check.kind) for check in self.health_checks]
         for index, kind in enumerate(kinds):
             if kind in kinds[:index]:
-                yield ("spec", "healthChecks", index, "kind"), "is already in the list; keep one health check of a kind"
+                yield ("spec", "healthChecks", index, "kind"), ApiText.ALREADY_LIST_KEEP_ONE_HEALTH()
 
     def warnings(self) -> Iterator[Break]:
         """Settings that somebody may rely on and that have another effect, or none yet: such a setting must say so."""
@@ -307,7 +308,7 @@ class FleetConfig:
         places = {item.attribute: item.path for item in layout_of(FleetConfig).fields}
         changed = [name for name in places if getattr(self, name) != getattr(usual, name)]
         if "delivery_mode" in changed:
-            sentence = "has no effect; say of each cluster how it is reached (connection: {pull: true} for an agent)"
+            sentence = ApiText.NO_EFFECT_SAY_EACH_CLUSTER()
             yield places["delivery_mode"], sentence
         if self.state_history_max_commits < FEWEST_COMMITS:
-            yield places["state_history_max_commits"], f"counts as {FEWEST_COMMITS}, the fewest; write that or more"
+            yield places["state_history_max_commits"], ApiText.COUNTS_FEWEST_WRITE_MORE(fewest_commits=FEWEST_COMMITS)

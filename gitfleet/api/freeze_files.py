@@ -11,6 +11,7 @@ from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.freezes import FreezeScope, FreezeWindow
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import NonEmpty, ObjectName, Time
 
 FREEZES: Final = "freezes"
@@ -42,7 +43,7 @@ class Freeze:
     def breaks(self) -> Iterator[Break]:
         """It ends after it begins."""
         if self.start is not None and self.until <= self.start:
-            yield ("spec", "until"), "is not later than `from`; correct one of them"
+            yield ("spec", "until"), ApiText.NOT_LATER_FROM()
 
 
 @document("spec", identify=lambda _: (_API_VERSION, "FreezeOverride"))
@@ -71,7 +72,7 @@ class FreezeOverride:
     def breaks(self) -> Iterator[Break]:
         """It says what it lifts."""
         if not self.windows and not self.freezes and self.scope.is_everything:
-            yield ("spec",), "needs at least one of windows, freezes and scope; write what it lifts"
+            yield ("spec",), ApiText.NEEDS_LEAST_ONE_WINDOWS()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

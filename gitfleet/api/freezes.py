@@ -10,11 +10,12 @@ from typing import Annotated, Final
 from gitfleet.api.annotations import Break, Check
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.placing_policy import NamePattern
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import NonEmpty, ObjectName, Seconds
 from gitfleet.formats import schedules
 
 _LONGEST: Final = timedelta(days=31)
-_TOO_LONG: Final = "must be at most 31 days (744h); shorten it, or write a Freeze with its dates"
+_TOO_LONG: Final = ApiText.MUST_MOST_DAYS_H()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,4 +61,4 @@ class FreezeWindow:
     def breaks(self) -> Iterator[Break]:
         """It ends some time."""
         if schedules.is_endless(self.schedule, self.time_zone, timedelta(seconds=self.duration)):
-            yield ("duration",), "is so long that the window begins again before it ends, each time; shorten it"
+            yield ("duration",), ApiText.LONG_WINDOW_BEGINS_AGAIN_BEFORE()

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final
 from gitfleet.api.annotations import At, Check
 from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.layout import document
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import DNS_SUBDOMAIN, NamespaceName, NonEmpty, is_dns_subdomain, whole
 
 HELM_RELEASE_FILE: Final = "gitfleet-helm.yaml"
@@ -28,7 +29,7 @@ def _matching(pattern: str, sentence: str) -> Check:
 
 def _name_break(text: str) -> str | None:
     fits = is_dns_subdomain(text, _LONGEST_NAME)
-    return None if fits else f"must be lower-case letters, digits, dashes and dots, at most {_LONGEST_NAME}; rename it"
+    return None if fits else ApiText.MUST_LOWER_CASE_LETTERS(longest_name=_LONGEST_NAME)
 
 
 class Hooks(Enum):

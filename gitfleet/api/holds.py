@@ -20,6 +20,7 @@ from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.layout import document
 from gitfleet.api.objects import GroupKind, ObjectKey, Origin
 from gitfleet.api.placements import OwnerText, PlacementKey
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import Time
 
 ALLOW_EMPTY: Final = "gitfleet.dev/allow-empty"
@@ -101,7 +102,7 @@ class Removal:
             case RemovalKind.OBJECT:
                 return f"Object {self._object_id} of {self.placement}"
             case RemovalKind.BINDING:
-                return f"Binding of {self.placement} to {self.cluster}"
+                return ApiText.BINDING(placement=self.placement, cluster=self.cluster)
             case RemovalKind.OVERRIDDEN:
                 return f"Overridden {self._object_id} of {self.placement} on {self.cluster}"
             case RemovalKind.STRATEGY:
@@ -117,14 +118,14 @@ class Removal:
             case RemovalKind.CLUSTER:
                 return f"cluster {self.cluster}"
             case RemovalKind.OBJECT:
-                return f"{self.object} of placement {self.placement}"
+                return ApiText.PLACEMENT(object=self.object, placement=self.placement)
             case RemovalKind.BINDING:
-                return f"placement {self.placement} on cluster {self.cluster}"
+                return ApiText.PLACEMENT_CLUSTER(placement=self.placement, cluster=self.cluster)
             case RemovalKind.OVERRIDDEN:
-                return f"{self.object} of placement {self.placement} on cluster {self.cluster}"
+                return ApiText.PLACEMENT_CLUSTER_2(object=self.object, placement=self.placement, cluster=self.cluster)
             case RemovalKind.STRATEGY:
-                change = f"the change of placement {self.placement} from External"
-                return f"{change}, which ends the stages and approvals of its runs"
+                change = ApiText.CHANGE_PLACEMENT_FROM_EXTERNAL(placement=self.placement)
+                return ApiText.ENDS_STAGES_APPROVALS_RUNS(change=change)
             case other:
                 assert_never(other)
 

@@ -23,14 +23,13 @@ from gitfleet.api.scenarios import ScenarioFile
 from gitfleet.api.schemas import json_schema
 from gitfleet.api.snapshots import PolicySnapshot, ResourceSnapshot
 from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun, StagedStrategy
+from gitfleet.api.texts import ApiText
 from gitfleet.api.workload_rollouts import APP_GROUP, ROLLOUTS, TRAIT_GROUP, AppRollout, RolloutTrait
 from gitfleet.errors import BadInput
 from gitfleet.formats.near_names import nearest
 
 KUBEFLEET_VERSIONS: Final = ("v1", "v1beta1", "v1alpha1")
-ONLY_A_BUILD_FILE: Final = (
-    f"is read only in a file named {HELM_RELEASE_FILE} in a folder below resources/; move it there"
-)
+ONLY_A_BUILD_FILE: Final = ApiText.READ_ONLY_FILE_NAMED_FOLDER(helm_release_file=HELM_RELEASE_FILE)
 
 
 class Place(Enum):
@@ -120,17 +119,17 @@ def kind_named(word: str) -> Kind:
             return kind
     known = [other for kind in KINDS.values() for other in (kind.listed_as, *kind.words)]
     near = nearest(plain, known)
-    meant = f"did you mean {_same_spelling(near)}? " if near else ""
-    raise BadInput(f'there is no kind "{word}"', hint=f"{meant}`gitfleet schema` lists the kinds")
+    meant = ApiText.YOU_MEAN(same_spelling=_same_spelling(near)) if near else ""
+    raise BadInput(ApiText.NO_KIND(word=word), hint=ApiText.GITFLEET_SCHEMA_LISTS_KINDS(meant=meant))
 
 
 def list_named(word: str) -> str:
     """What `get` lists the objects under that a word stands for; BadInput as `kind_named`."""
     kind = kind_named(word)
     if kind.place is Place.OWN_FILE:
-        raise BadInput(f"no branch holds a {kind.name}", hint="it is a file that a command is given")
+        raise BadInput(ApiText.NO_BRANCH_HOLDS(kind=kind.name), hint=ApiText.FILE_COMMAND_GIVEN())
     if kind.place is Place.BUILD_FILE:
-        raise BadInput(f"a {kind.name} is not listed", hint="it says how a folder is built; ask for what is placed")
+        raise BadInput(ApiText.NOT_LISTED(kind=kind.name), hint=ApiText.SAYS_HOW_FOLDER_BUILT())
     return kind.listed_as
 
 

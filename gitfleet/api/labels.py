@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from gitfleet.api.annotations import Break, OneOf
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import LabelKey, SelectorValue
 
 
@@ -31,9 +32,9 @@ class LabelRequirement:
         """In and NotIn need values, Exists and DoesNotExist take none (apimachinery LabelSelectorAsSelector)."""
         if self.operator in ("In", "NotIn"):
             if not self.values:
-                yield ("values",), f"{self.operator} needs at least one value; add it"
+                yield ("values",), ApiText.NEEDS_LEAST_ONE_VALUE(operator=self.operator)
         elif self.values:
-            yield ("values",), f"{self.operator} takes no values; remove them"
+            yield ("values",), ApiText.TAKES_NO_VALUES(operator=self.operator)
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Whether labels satisfy it; NotIn holds where the key is absent. InvalidSelector for an unknown operator."""
@@ -47,7 +48,7 @@ class LabelRequirement:
             case "DoesNotExist":
                 return self.key not in labels
             case _:
-                raise InvalidSelector(f'"{self.operator}" is not a valid label selector operator')
+                raise InvalidSelector(ApiText.NOT_VALID_LABEL_SELECTOR_OPERATOR(operator=self.operator))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from gitfleet.api.annotations import Break, Check, Form, OneOf, Only
 from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import HttpUrl, Key, NamespaceName, NonEmpty, ObjectName, Seconds, whole
 from gitfleet.formats.cel import SCHEMA as CEL_SCHEMA
 from gitfleet.formats.cel import Expression, read_metric_condition
@@ -34,7 +35,7 @@ RUN_VARIABLES: Final = frozenset(
 VariableName = Annotated[
     str,
     Check(
-        lambda text: None if VARIABLE.fullmatch(text) else "must be a name of letters, digits, _ and -; rename it",
+        lambda text: None if VARIABLE.fullmatch(text) else ApiText.MUST_NAME_LETTERS(),
         {"pattern": whole(VARIABLE.pattern)},
     ),
 ]
@@ -65,9 +66,9 @@ class MetricsRange:
     def breaks(self) -> Iterator[Break]:
         """It says something, and some value can be in it."""
         if self.min is None and self.max is None:
-            yield (), "needs `min` or `max`; add one"
+            yield (), ApiText.NEEDS_MIN_MAX()
         elif self.min is not None and self.max is not None and self.min > self.max:
-            yield ("min",), "must not be above `max`; correct one of them"
+            yield ("min",), ApiText.MUST_NOT_ABOVE_MAX()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +121,7 @@ class CanaryMetric:
     def breaks(self) -> Iterator[Break]:
         """Something says which measurement passes."""
         if self.metrics_range is None and self.success_condition is None and self.failure_condition is None:
-            yield ("metricsRange",), "needs `metricsRange`, `successCondition` or `failureCondition`; add one"
+            yield ("metricsRange",), ApiText.NEEDS_METRICSRANGE_SUCCESSCONDITION_FAILURECONDITION()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

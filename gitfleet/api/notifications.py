@@ -15,6 +15,7 @@ from typing import Annotated, Final
 from gitfleet.api.annotations import Check, OneOf
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.placing_policy import NamePattern
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import ObjectName
 
 
@@ -42,9 +43,7 @@ class NotificationEvent(StrEnum):
 
 BUILT_IN_TYPES: Final = ("slack", "webhook", "email")
 _TYPE: Final = rf"{'|'.join(BUILT_IN_TYPES)}|[a-z0-9-]+(?:\.[a-z0-9-]+)+"
-_WRONG_TYPE: Final = (
-    "must be slack, webhook, email, or the name of an installed plug-in, which has a dot, such as example.pager"
-)
+_WRONG_TYPE: Final = ApiText.MUST_SLACK_WEBHOOK()
 
 
 def _type_fault(text: str) -> str | None:

@@ -13,6 +13,7 @@ from gitfleet.api.cluster_selectors import ClusterSelectorTerm
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonValue, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import Labels, NamespacedName, NonEmpty
 
 
@@ -59,20 +60,20 @@ def patch_path_break(path: str) -> str | None:
     Only what an override may change can be named: not apiVersion, kind or status, of metadata labels and annotations.
     """
     if not path:
-        return "must not be empty; write a path such as /spec/replicas"
+        return ApiText.MUST_NOT_EMPTY()
     if not path.startswith("/"):
-        return "must begin with a slash; write a path such as /spec/replicas"
+        return ApiText.MUST_BEGIN_SLASH()
     parts = path[1:].split("/")
     if parts[0] in ("kind", "apiVersion"):
-        return "cannot change apiVersion or kind; remove the patch"
+        return ApiText.CANNOT_CHANGE_APIVERSION_KIND()
     if parts[0] == "status":
-        return "cannot change the status; remove the patch"
+        return ApiText.CANNOT_CHANGE_STATUS()
     if parts[0] == "metadata" and (len(parts) == 1 or parts[1] not in ("annotations", "labels")):
-        return "can change only labels and annotations of metadata; correct it"
+        return ApiText.CHANGE_ONLY_LABELS_ANNOTATIONS_METADATA()
     if parts[0] not in _MAPS and any(_is_no_index(part) for part in parts):
-        return "has an index that no list has; correct it"
+        return ApiText.INDEX_NO_LIST()
     if "" in parts:
-        return "has an empty part, by a doubled or final slash; remove the slash"
+        return ApiText.EMPTY_PART_DOUBLED_FINAL_SLASH()
     return None
 
 
@@ -105,7 +106,7 @@ class JsonPatch:
         if sentence := patch_path_break(self.path):
             yield ("path",), sentence
         if self.op == "remove" and self.value is not Absent.ABSENT and self.value is not None:
-            yield ("value",), "does not go with remove; remove it"
+            yield ("value",), ApiText.NOT_GO_REMOVE()
 
     @property
     def operand(self) -> JsonValue:
@@ -136,15 +137,15 @@ class OverrideRule:
         for index, term in enumerate(self.cluster_terms or ()):
             here = ("clusterSelector", "clusterSelectorTerms", index)
             if term.property_requirements:
-                yield (*here, "propertySelector"), "is not supported in overrides; use labelSelector"
+                yield (*here, "propertySelector"), ApiText.NOT_SUPPORTED_OVERRIDES()
             elif term.property_sorter is not None:
-                yield (*here, "propertySorter"), "is not supported in overrides; use labelSelector"
+                yield (*here, "propertySorter"), ApiText.NOT_SUPPORTED_OVERRIDES()
             elif term.label_selector is None:
-                yield (*here, "labelSelector"), "is required in each term; add it, or leave all terms out"
+                yield (*here, "labelSelector"), ApiText.REQUIRED_EACH_TERM()
         if self.override_type == "Delete" and self.patches:
-            yield ("jsonPatchOverrides",), "does not go with overrideType Delete; remove it"
+            yield ("jsonPatchOverrides",), ApiText.NOT_GO_OVERRIDETYPE_DELETE()
         if self.override_type == "JSONPatch" and not self.patches:
-            yield ("jsonPatchOverrides",), "needs at least one patch with overrideType JSONPatch; add one"
+            yield ("jsonPatchOverrides",), ApiText.NEEDS_LEAST_ONE_PATCH_OVERRIDETYPE()
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +184,7 @@ class Override:
         """No resource stands twice."""
         for index, resource in enumerate(self.resources):
             if resource in self.resources[:index]:
-                yield ("spec", self.selectors_field, index), "selects a resource that is already in the list; remove it"
+                yield ("spec", self.selectors_field, index), ApiText.SELECTS_RESOURCE_ALREADY_LIST()
 
     def warnings(self) -> Iterator[Break]:
         """A patch without a value puts null there, which is hardly meant."""
@@ -191,7 +192,7 @@ class Override:
             for number, patch in enumerate(rule.patches):
                 if patch.op != "remove" and patch.value is Absent.ABSENT:
                     location = ("spec", "policy", "overrideRules", index, "jsonPatchOverrides", number)
-                    yield location, f"{patch.op} without a value puts null there; add the value"
+                    yield location, ApiText.WITHOUT_VALUE_PUTS_NULL(op=patch.op)
 
 
 _API_VERSION = f"{PLACEMENT_GROUP}/v1beta1"

@@ -19,6 +19,7 @@ from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
 from gitfleet.api.objects import Origin
 from gitfleet.api.strategies import RolloutStrategy
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import (
     QUALIFIED_NAME,
     Annotations,
@@ -58,7 +59,7 @@ class PlacementKey(NamespacedName):
 
 def _read_key(text: Any) -> PlacementKey:
     if not isinstance(text, str) or not text:
-        raise ValueError("must be text: a placement, as name or namespace/name")
+        raise ValueError(ApiText.MUST_TEXT_PLACEMENT())
     return _key_of(text)
 
 
@@ -128,7 +129,7 @@ class TopologySpreadConstraint:
 
 
 def _taint_key_break(key: str) -> str | None:
-    return "is not a valid taint key; use letters, digits and -_." if key and not is_qualified_name(key) else None
+    return ApiText.NOT_VALID_TAINT_KEY() if key and not is_qualified_name(key) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,9 +154,9 @@ class Toleration:
     def breaks(self) -> Iterator[Break]:
         """Exists takes no value, and an empty key needs Exists."""
         if self.operator == "Exists" and self.value:
-            yield ("value",), "must be empty with operator Exists; remove it"
+            yield ("value",), ApiText.MUST_EMPTY_OPERATOR_EXISTS()
         if self.operator != "Exists" and not self.key:
-            yield ("key",), "must not be empty with operator Equal; fill it in or use Exists"
+            yield ("key",), ApiText.MUST_NOT_EMPTY_OPERATOR_EQUAL()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,10 +183,10 @@ class PlacementPolicy:
         yield from _matrix_breaks(self)
         for index, name in enumerate(self.cluster_names):
             if name in self.cluster_names[:index]:
-                yield ("clusterNames", index), "names a cluster that is already in the list; remove it"
+                yield ("clusterNames", index), ApiText.NAMES_CLUSTER_ALREADY_LIST()
         for index, toleration in enumerate(self.tolerations):
             if toleration in self.tolerations[:index]:
-                yield ("tolerations", index), "stands twice; remove one"
+                yield ("tolerations", index), ApiText.STANDS_TWICE_REMOVE_ONE()
 
     def breaks_as_written(self, body: JsonObject) -> Iterator[Break]:
         """KubeFleet refuses the mere presence of an affinity beside fixed names, an empty one included."""
@@ -233,9 +234,7 @@ class Placement:
     def warnings(self) -> Iterator[Break]:
         """What is allowed but hardly meant (decision D1)."""
         if is_zero(self.strategy.rolling_update.max_surge):
-            sentence = (
-                "is zero, so a placement leaves a cluster before it reaches the next; raise it unless that is meant"
-            )
+            sentence = ApiText.ZERO_PLACEMENT_LEAVES_CLUSTER_BEFORE()
             yield ("spec", "strategy", "rollingUpdate", "maxSurge"), sentence
 
     @property
@@ -262,14 +261,14 @@ def _matrix_breaks(policy: PlacementPolicy) -> Iterator[Break]:
         if there and name not in taken:
             yield (name,), _does_not_go_with(kind)
     if kind == "PickN" and policy.number_of_clusters is None:
-        yield ("numberOfClusters",), "is required with placementType PickN; add how many clusters to pick"
+        yield ("numberOfClusters",), ApiText.REQUIRED_PLACEMENTTYPE_PICKN()
     if kind == "PickAll" and policy.affinity.preferred:
         location = ("affinity", "clusterAffinity", "preferredDuringSchedulingIgnoredDuringExecution")
-        yield location, "has no effect with placementType PickAll; remove it or use PickN"
+        yield location, ApiText.NO_EFFECT_PLACEMENTTYPE_PICKALL()
 
 
 def _does_not_go_with(placement_type: str) -> str:
-    return f"does not go with placementType {placement_type}; remove it or change the type"
+    return ApiText.NOT_GO_PLACEMENTTYPE(placement_type=placement_type)
 
 
 def _selectors_breaks(selectors: Sequence[ResourceSelector], scope: str) -> Iterator[Break]:
@@ -278,15 +277,15 @@ def _selectors_breaks(selectors: Sequence[ResourceSelector], scope: str) -> Iter
     for index, selector in enumerate(selectors):
         here: Location = ("resourceSelectors", index)
         if selector.name is not None and selector.label_selector is not None:
-            yield (*here, "labelSelector"), "cannot stand beside a name; keep one of the two"
+            yield (*here, "labelSelector"), ApiText.CANNOT_STAND_BESIDE_NAME()
         mode = selector.selection_scope.value
         if mode != "NamespaceWithResources" and not _is_namespace(selector):
-            yield (*here, "selectionScope"), "only goes with the kind Namespace; remove it"
+            yield (*here, "selectionScope"), ApiText.ONLY_GOES_KIND_NAMESPACE()
         elif mode == "NamespaceWithResourceSelectors" and (len(namespaces) != 1 or selector.name is None):
-            sentence = "needs exactly one Namespace selector, by name; name it and remove the others"
+            sentence = ApiText.NEEDS_EXACTLY_ONE_NAMESPACE_SELECTOR()
             yield (*here, "selectionScope"), sentence
     if scope == "NamespaceAccessible" and len(namespaces) != 1:
-        yield ("statusReportingScope",), "NamespaceAccessible needs exactly one Namespace selector; keep one"
+        yield ("statusReportingScope",), ApiText.NAMESPACEACCESSIBLE_NEEDS_EXACTLY_ONE_NAMESPACE()
 
 
 def _is_namespace(selector: ResourceSelector) -> bool:

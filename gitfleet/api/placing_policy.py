@@ -10,6 +10,7 @@ from typing import Annotated, Final
 
 from gitfleet.api.annotations import Break, Check, OneOf
 from gitfleet.api.objects import GroupKind, ObjectKey
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import NonEmpty, is_reserved_namespace
 from gitfleet.formats.kinds import is_envelope_kind
 
@@ -18,7 +19,7 @@ _PATTERN: Final = r"^[-a-z0-9./*]+$"
 
 def _pattern_fault(text: str) -> str | None:
     sound = re.fullmatch(_PATTERN, text) is not None and "\n" not in text
-    return None if sound else "must be a name, with * for any text; use lower-case letters, digits, dashes and dots"
+    return None if sound else ApiText.MUST_NAME_ANY_TEXT()
 
 
 NamePattern = Annotated[str, Check(_pattern_fault, {"pattern": _PATTERN})]
@@ -100,7 +101,7 @@ class PlacingPolicy:
         """Why a placement, or (None) any at all, may not have an object, with the field that is judged; None when it
         may. Envelopes are never placed themselves: what lies in them is judged."""
         if key.namespace == "default" and (key.group_kind, key.name) in _OF_EVERY_SERVER:
-            return ("metadata", "name"), "is an object that each API server makes for itself; name another"
+            return ("metadata", "name"), ApiText.OBJECT_EACH_API_SERVER_MAKES()
         allowed = [r for r in self.allow if r.matches(key) and (placement is None or r.concerns(placement))]
         reserved = key.namespace != "default" and is_reserved_namespace(key.namespace)
         if reserved and not any(rule.opens(key.namespace) for rule in allowed):
@@ -109,7 +110,7 @@ class PlacingPolicy:
             return None
         for index, rule in enumerate(self.deny):
             if rule.matches(key) and (not rule.placements if placement is None else rule.concerns(placement)):
-                sentence = f"is denied by spec.policy.deny[{index}] of FleetConfig; remove it, or allow it there"
+                sentence = ApiText.DENIED_SPEC_POLICY_DENY_FLEETCONFIG(index=index)
                 if not rule.namespaces:
                     return ("kind",), sentence
                 return ("metadata", "namespace" if key.namespace else "name"), sentence
@@ -118,7 +119,7 @@ class PlacingPolicy:
 
 USUAL_POLICY: Final = PlacingPolicy()
 """What may be placed where no FleetConfig says more."""
-_RESERVED: Final = "is reserved; place it elsewhere, or name the namespace in spec.policy.allow of FleetConfig"
+_RESERVED: Final = ApiText.RESERVED_PLACE_ELSEWHERE()
 
 
 def _any_name(patterns: Iterable[str], name: str) -> bool:

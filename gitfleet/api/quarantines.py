@@ -14,6 +14,7 @@ from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject, Origin
 from gitfleet.api.placements import OwnerText, PlacementKey
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import ObjectName, Time
 
 _HEX: Final = frozenset("0123456789abcdef")
@@ -24,7 +25,7 @@ placement has a namespace: `team/web` and `team.web` have no name in common."""
 
 def _digest_break(text: str) -> str | None:
     fits = len(text) == 64 and _HEX.issuperset(text)
-    return None if fits else "must be the 64 hexadecimal digits of a snapshot's hash; copy it from the snapshot"
+    return None if fits else ApiText.MUST_HEXADECIMAL_DIGITS_SNAPSHOT_HASH()
 
 
 Digest = Annotated[str, Check(_digest_break, {"pattern": "^[0-9a-f]{64}$"})]
@@ -64,8 +65,8 @@ class Quarantine:
     def sentence(self) -> str:
         """Why the content is quarantined and what lets it out, as the end of a sentence."""
         why = f" ({self.reason})" if self.reason else ""
-        lift = "its Quarantine with `lifted: true`" if self.run else "taking the file away"
-        return f"is quarantined by {self.name}{why}; other content goes out as always, and {lift} lets this one out"
+        lift = ApiText.QUARANTINE_LIFTED_TRUE() if self.run else ApiText.TAKING_FILE_AWAY()
+        return ApiText.QUARANTINED_OTHER_CONTENT_GOES_OUT(name=self.name, why=why, lift=lift)
 
 
 def quarantine_name(placement: PlacementKey, digest: str) -> str:

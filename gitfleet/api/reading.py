@@ -21,6 +21,7 @@ from gitfleet.api.annotations import FIRST_OF_LIST, Accept, Break, Check, Defaul
 from gitfleet.api.layout import Field, Layout, find, is_shared, layout_of, nest, parts_of
 from gitfleet.api.rules import broken_rules, rules_of_parts
 from gitfleet.api.sentences import InvalidContent, breaks_of, dotted, invalid_fields, without, without_nulls
+from gitfleet.api.texts import ApiText
 from gitfleet.formats.canonical_json import json_bytes
 
 _T = TypeVar("_T")
@@ -178,7 +179,7 @@ def _bare_schema(bare: Any, profile: Profile) -> CoreSchema:
         return core_schema.enum_schema(bare, list(bare), sub_type="str")
     elif isinstance(bare, type) and is_dataclass(bare):
         return _class_schema(layout_of(bare), bare, profile)
-    raise TypeError(f"{bare} is no type that a field of a declaration can have")
+    raise TypeError(ApiText.NO_TYPE_FIELD_DECLARATION(bare=bare))
 
 
 def _class_schema(layout: Layout, cls: Any, profile: Profile) -> CoreSchema:

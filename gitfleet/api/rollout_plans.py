@@ -13,6 +13,7 @@ from annotated_types import Interval, Len
 
 from gitfleet.api.annotations import Accept, At, Break, Check, Location, OneOf
 from gitfleet.api.metrics import CanaryMetric
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import HttpUrl, IntOrPercent, ObjectName, Seconds
 from gitfleet.formats.int_or_percent import is_zero
 
@@ -21,13 +22,8 @@ _MOST_CALLS: Final = 20
 _LONGEST_CALL: Final = 600.0
 _LAST: Final = "lastBatchToRollout"
 _BATCHES: Final = "rolloutBatches"
-_TAKES_AWAY: Final = (
-    "must be more than 0 with rolloutStrategy DecreaseFirst, which takes pods away before others come; raise it, or "
-    "leave it out: then it is the size of the batch"
-)
-_WITHIN_BATCH: Final = (
-    "must be pre-batch-rollout or post-batch-rollout in a batch; correct it, or move the webhook to rolloutWebhooks"
-)
+_TAKES_AWAY: Final = ApiText.MUST_MORE_ROLLOUTSTRATEGY_DECREASEFIRST()
+_WITHIN_BATCH: Final = ApiText.MUST_PRE_BATCH_ROLLOUT_POST()
 Count = Annotated[int, Interval(ge=0, le=2**31 - 1)]
 
 
@@ -61,7 +57,7 @@ def _as_spelt(value: Any) -> Any:
 
 
 def _call_length(seconds: float) -> str | None:
-    return "must be at most 10m; shorten it" if seconds > _LONGEST_CALL else None
+    return ApiText.MUST_MOST_M() if seconds > _LONGEST_CALL else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,9 +128,9 @@ class RolloutBatch:
     def breaks(self) -> Iterator[Break]:
         """It has a number or a list of pods, and webhooks that are called around a batch."""
         if self.replicas is None and not self.pod_list:
-            yield ("replicas",), "needs `replicas` or `podList`; say how many pods, or which, the batch upgrades"
+            yield ("replicas",), ApiText.NEEDS_REPLICAS_PODLIST()
         elif self.replicas is not None and self.pod_list:
-            yield ("podList",), "does not go with replicas; remove one of the two"
+            yield ("podList",), ApiText.NOT_GO_REPLICAS()
         for index, hook in enumerate(self.webhooks):
             if hook.type not in (WebhookType.PRE_BATCH, WebhookType.POST_BATCH):
                 yield ("batchRolloutWebhooks", index, "type"), _WITHIN_BATCH
@@ -176,9 +172,9 @@ class RolloutPlan:
     def breaks(self) -> Iterator[Break]:
         """Batches are written in one way, do not contradict each other, and no two calls have one name."""
         if self.num_batches is not None and self.batches:
-            yield ("numBatches",), "does not go with rolloutBatches; remove one of the two"
+            yield ("numBatches",), ApiText.NOT_GO_ROLLOUTBATCHES()
         if sum(batch.percent or 0 for batch in self.batches) > 100:
-            yield (_BATCHES,), "have more than 100% of the pods; lower the percentages to 100 in all"
+            yield (_BATCHES,), ApiText.MORE_PODS_LOWER_PERCENTAGES_ALL()
         yield from _pods_twice(self.batches)
         for index, batch in enumerate(self.batches):
             if self.rollout_strategy is RolloutStrategy.DECREASE_FIRST and is_zero(batch.max_unavailable):
@@ -190,7 +186,7 @@ class RolloutPlan:
         last = self.number_of_batches - 1
         if self.last_batch is not None and self.last_batch > last:
             name = next(name for name in (_LAST, "batchPartition") if name in body)
-            yield (name,), f"must be at most {last}, the last batch as counted from 0; lower it, or add batches"
+            yield (name,), ApiText.MUST_MOST_LAST_BATCH_COUNTED(last=last)
 
     def size_breaks(self) -> Iterator[Break]:
         """Batches of a rollout from one workload to another add up to its targetSize, as far as that can be known: a
@@ -201,10 +197,10 @@ class RolloutPlan:
         known = sum(count for count in counts if count is not None)
         if all(count is not None for count in counts):
             if known != self.target_size:
-                sentence = f"have {known} pods, and targetSize is {self.target_size}; correct one of them"
+                sentence = ApiText.PODS_TARGETSIZE_CORRECT_ONE(known=known, target_size=self.target_size)
                 yield (_BATCHES,), sentence
         elif known > self.target_size:
-            yield (_BATCHES,), f"have more than {self.target_size} pods, which is targetSize; correct one of them"
+            yield (_BATCHES,), ApiText.MORE_PODS_TARGETSIZE(target_size=self.target_size)
 
     def _calls_twice(self) -> Iterator[Break]:
         """Names that another webhook or metric of the same batch has: what came of them is known by their names."""
@@ -223,7 +219,7 @@ def _names_twice(names: Sequence[str], others: Sequence[str], where: Location, w
     taken = set(others)
     for index, name in enumerate(names):
         if name in taken:
-            yield (*where, index, "name"), f"is taken by an earlier {what}; rename it"
+            yield (*where, index, "name"), ApiText.TAKEN_EARLIER_RENAME(what=what)
         taken.add(name)
 
 
@@ -232,5 +228,5 @@ def _pods_twice(batches: Sequence[RolloutBatch]) -> Iterator[Break]:
     for index, batch in enumerate(batches):
         for number, name in enumerate(batch.pod_list):
             if name in taken:
-                yield (_BATCHES, index, "podList", number), "stands twice in the batches; remove one"
+                yield (_BATCHES, index, "podList", number), ApiText.STANDS_TWICE_BATCHES()
             taken.add(name)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from gitfleet.api.objects import Identity, JsonObject, Manifest
+from gitfleet.api.texts import ApiText
 
 _HPA: Final = ("autoscaling", "HorizontalPodAutoscaler")
 _KEDA: Final = ("keda.sh", "ScaledObject")
@@ -23,9 +24,7 @@ def scalers_of(manifests: Iterable[Manifest]) -> dict[Identity, Manifest]:
 def is_scaled_by(scaler: Manifest) -> str:
     """The sentence on a rollout of a workload that something else scales, after "is"."""
     where = f" ({scaler.origin})" if scaler.origin is not None else ""
-    return (
-        f"scaled by {scaler.key}{where}, which would undo what the rollout does; remove it while the rollout is there"
-    )
+    return ApiText.SCALED_WOULD_UNDO_ROLLOUT(scaler=scaler.key, where=where)
 
 
 def _scaled_by(scaler: Manifest) -> Identity | None:

@@ -17,6 +17,7 @@ from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.layout import document
 from gitfleet.api.metrics import Number
 from gitfleet.api.objects import JsonObject
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import NonEmpty, Time
 from gitfleet.formats.durations import SCHEMA, SCHEMA_WITH_ZERO, read_seconds, seconds_text
 
@@ -30,10 +31,10 @@ DEFAULT_DELAY: Final = timedelta(seconds=5)
 def _file_path(path: object) -> str:
     """A path below the repo's root, as git has it. ValueError."""
     if not isinstance(path, str) or not path:
-        raise ValueError("is not the path of a file")
+        raise ValueError(ApiText.NOT_PATH_FILE())
     parts = PurePosixPath(path).parts
     if path.startswith("/") or "\\" in path or ".." in parts or (parts and parts[0] == ".git") or path == ".":
-        raise ValueError("is not a path inside the config repo")
+        raise ValueError(ApiText.NOT_PATH_INSIDE_CONFIG_REPO())
     return str(PurePosixPath(path))
 
 
@@ -59,7 +60,7 @@ def _patch(value: object) -> tuple[JsonObject, ...]:
             raise TypeError
         jsonpatch.JsonPatch(value)  # reads every operation and its pointer
     except (jsonpatch.InvalidJsonPatch, jsonpointer.JsonPointerException, TypeError, AttributeError) as error:
-        raise ValueError("is not a JSON patch: a list of {op, path, value}") from error
+        raise ValueError(ApiText.NOT_JSON_PATCH()) from error
     return tuple(value)
 
 
@@ -69,11 +70,11 @@ _OPERATION: Final[Mapping[str, Any]] = {
     "type": "object",
     "required": ["op", "path"],
     "properties": {
-        "op": {"enum": sorted(jsonpatch.JsonPatch.operations), "description": "what is done"},
+        "op": {"enum": sorted(jsonpatch.JsonPatch.operations), "description": ApiText.WHAT_IS_DONE()},
         "path": {
             "type": "string",
             "pattern": "^(?:/(?:[^~/]|~[01])*)*$",
-            "description": "the field, as a JSON pointer",
+            "description": ApiText.FIELD_JSON_POINTER(),
         },
     },
 }
@@ -141,7 +142,7 @@ class ClusterRule:
     def breaks_as_written(self, body: JsonObject) -> Iterator[Break]:
         """A rule says something."""
         if "available" not in body and "apply" not in body:
-            yield (), "needs `available` (a duration or never) or `apply: fail`; add one"
+            yield (), ApiText.NEEDS_AVAILABLE_DURATION_NEVER_APPLY()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +182,7 @@ class MetricRule(AnswerRule):
         """Exactly one answer."""
         given = [self.value is not None, bool(self.values), self.no_data, self.fail]
         if sum(given) != 1:
-            yield (), "needs exactly one of value, values, noData and fail; correct it"
+            yield (), ApiText.NEEDS_EXACTLY_ONE_VALUE()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +203,7 @@ class WebhookRule(AnswerRule):
     def breaks(self) -> Iterator[Break]:
         """Exactly one answer."""
         if sum((self.status is not None, self.fail, self.never)) != 1:
-            yield (), "needs exactly one of status, fail and never; correct it"
+            yield (), ApiText.NEEDS_EXACTLY_ONE_STATUS()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,7 +296,7 @@ class Entry:
         """Exactly one thing."""
         given = [verb for verb in _VERBS if getattr(self, verb) is not None]
         if len(given) != 1:
-            yield (), f"needs exactly one of {', '.join(_VERBS)}, and has {' and '.join(given) or 'none'}; correct it"
+            yield (), ApiText.NEEDS_EXACTLY_ONE(verbs=", ".join(_VERBS), given=" and ".join(given) or "none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ import annotated_types as limits
 from gitfleet.api.annotations import FIRST_OF_LIST, Absent, Accept, Check, Form, OneOf, Shown
 from gitfleet.api.layout import Field, find, layout_of, nest, parts_of
 from gitfleet.api.reading import METADATA
+from gitfleet.api.texts import ApiText
 from gitfleet.api.writing import write_as
 
 _FIELD: Final = re.compile(r"^([a-zA-Z]+(?:\.[a-zA-Z]+)*): (.+(?:\n    .+)*)$", re.M)
@@ -50,7 +51,7 @@ def _class_schema(cls: type, definitions: dict[str, Any]) -> dict[str, Any]:
                 described = described["properties"][step]
             described["properties"][item.path[-1]]["description"] = text
             if item.also:
-                described["properties"][item.also]["description"] = f"another name of {item.path[-1]}"
+                described["properties"][item.also]["description"] = ApiText.ANOTHER_NAME(item=item.path[-1])
     return {"title": cls.__name__, "description": summary, **schema}
 
 

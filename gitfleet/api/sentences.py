@@ -13,6 +13,7 @@ from pydantic_core import ValidationError
 
 from gitfleet.api.annotations import Break, Location
 from gitfleet.api.layout import class_in, layout_of
+from gitfleet.api.texts import ApiText
 from gitfleet.formats.near_names import did_you_mean
 from gitfleet.formats.yaml_scalars import shown
 
@@ -82,16 +83,16 @@ def without(raw: Any, fields: Sequence[Location], here: Location = ()) -> Any:
 
 
 _PLAIN = {
-    "missing": "is required; add it",
-    "string_type": "must be a string; put it in quotes",
-    "int_type": "must be a whole number, without quotes",
-    "int_from_float": "must be a whole number; remove the fraction",
-    "bool_type": "must be true or false, without quotes",
-    "list_type": "must be a list; begin each item with a dash",
-    "tuple_type": "must be a list; begin each item with a dash",
-    "dict_type": "must be a mapping; write `key: value` below it",
-    "dataclass_type": "must be a mapping; write its fields below it",
-    "string_too_short": "must not be empty; fill it in",
+    "missing": ApiText.REQUIRED_ADD(),
+    "string_type": ApiText.MUST_STRING_PUT_QUOTES(),
+    "int_type": ApiText.MUST_WHOLE_NUMBER(),
+    "int_from_float": ApiText.MUST_WHOLE_NUMBER_REMOVE_FRACTION(),
+    "bool_type": ApiText.MUST_TRUE_FALSE(),
+    "list_type": ApiText.MUST_LIST_BEGIN_EACH_ITEM(),
+    "tuple_type": ApiText.MUST_LIST_BEGIN_EACH_ITEM(),
+    "dict_type": ApiText.MUST_MAPPING_WRITE_KEY(),
+    "dataclass_type": ApiText.MUST_MAPPING_WRITE_FIELDS_BELOW(),
+    "string_too_short": ApiText.MUST_NOT_EMPTY_FILL(),
 }
 
 
@@ -101,29 +102,29 @@ def _sentence(kind: str, context: Mapping[str, Any]) -> str:
         return _PLAIN[kind]
     match kind:
         case "greater_than_equal":
-            return f"must be at least {context['ge']}; raise it"
+            return ApiText.MUST_LEAST_RAISE(context=context["ge"])
         case "less_than_equal":
-            return f"must be at most {context['le']}; lower it"
+            return ApiText.MUST_MOST_LOWER(context=context["le"])
         case "too_short":
-            return f"needs at least {context['min_length']} item(s); add one"
+            return ApiText.NEEDS_LEAST_ITEM(context=context["min_length"])
         case "too_long":
-            return f"may have at most {context['max_length']} items; remove some"
+            return ApiText.MOST_ITEMS_REMOVE_SOME(context=context["max_length"])
         case _:
-            return "is not what this field takes; see `gitfleet schema`"
+            return ApiText.NOT_FIELD_TAKES()
 
 
 def _not_a_choice(expected: str, value: Any) -> str:
     """The choices, and the one that a value is nearest to, whatever its case."""
     choices = re.findall("'([^']*)'", expected)
     end = did_you_mean(value, choices, "correct it") if isinstance(value, str) else "correct it"
-    return f"must be one of {expected.replace(' or ', ', ')}; {end}"
+    return ApiText.MUST_ONE(replace=expected.replace(" or ", ", "), end=end)
 
 
 def _unknown_field(cls: type, location: Location) -> str:
     known = fields_at(cls, location[:-1])
     if location[-1] in known:
-        return "does not go with the other name of this field, which is there too; remove one of the two"
-    return f"is not a known field; {did_you_mean(str(location[-1]), known, 'remove it')}"
+        return ApiText.NOT_GO_OTHER_NAME_FIELD()
+    return ApiText.NOT_KNOWN_FIELD(hint=did_you_mean(str(location[-1]), known, "remove it"))
 
 
 def fields_at(cls: type, location: Location) -> list[str]:

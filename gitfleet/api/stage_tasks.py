@@ -12,7 +12,9 @@ from annotated_types import Len
 
 from gitfleet.api.annotations import At, Break, Form, OneOf
 from gitfleet.api.metrics import CanaryMetric
+from gitfleet.api.texts import ApiText
 from gitfleet.formats.durations import SCHEMA_WITH_ZERO, read_seconds, seconds_text
+from gitfleet.formats.texts import FormatsText
 
 _WAIT: Final = Form(partial(read_seconds, zero=True), SCHEMA_WITH_ZERO, seconds_text)
 """Hubs write 0s in approvals (seed 003); a TimedWait needs more."""
@@ -49,18 +51,18 @@ class StageTask:
     def breaks(self) -> Iterator[Break]:
         """TimedWait alone has a time, Analysis alone metrics, each under a name of its own."""
         if self.type == "TimedWait" and self.wait_seconds is None:
-            yield ("waitTime",), "is required with type TimedWait; add a duration such as 1h"
+            yield ("waitTime",), ApiText.REQUIRED_TYPE_TIMEDWAIT()
         if self.type == "TimedWait" and self.wait_seconds == 0:
-            yield ("waitTime",), "must be a duration of more than zero; raise it"
+            yield ("waitTime",), FormatsText.MUST_DURATION_MORE_ZERO()
         if self.type != "TimedWait" and self.wait_seconds:
-            yield ("waitTime",), f"does not go with type {self.type}; remove it"
+            yield ("waitTime",), ApiText.NOT_GO_TYPE(name=self.type)
         if self.type == ANALYSIS and not self.metrics:
-            yield ("metrics",), "is required with type Analysis; add a metric"
+            yield ("metrics",), ApiText.REQUIRED_TYPE_ANALYSIS()
         if self.type != ANALYSIS:
             given = {"metrics": self.metrics, "scope": self.scope, "onFailure": self.on_failure}
             for name in (name for name, value in given.items() if value):
-                yield (name,), f"does not go with type {self.type}; remove it"
+                yield (name,), ApiText.NOT_GO_TYPE(name=self.type)
         names = [metric.name for metric in self.metrics]
         for index, name in enumerate(names):
             if name in names[:index]:
-                yield ("metrics", index, "name"), "is taken by an earlier metric; rename it"
+                yield ("metrics", index, "name"), ApiText.TAKEN_EARLIER_METRIC()

@@ -19,6 +19,7 @@ from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.stage_tasks import AnalysisScope, StageTask
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import (
     Annotations,
     IntOrPercent,
@@ -38,14 +39,14 @@ _API_VERSION: Final = f"{PLACEMENT_GROUP}/v1beta1"
 
 def _stage_name(text: str) -> str | None:
     fits = text.isascii() and text.isalnum() and text == text.lower() and len(text) <= 63
-    return None if fits else "must be lower-case letters and digits only, 1 to 63; rename it"
+    return None if fits else ApiText.MUST_LOWER_CASE_LETTERS_DIGITS()
 
 
 DIGEST: Final = "gitfleet.dev/digest"
 """The annotation of an approval that says for which request, of those of its name, it was given."""
 SNAPSHOT_INDEX: Final = "gitfleet.dev/resource-snapshot-index"
 """The annotation of an approval, and of its request, that says which snapshot the run rolls out."""
-Concurrency = Annotated[IntOrPercent, above_zero("must be at least 1, or 1% to 100%; raise it")]
+Concurrency = Annotated[IntOrPercent, above_zero(ApiText.MUST_LEAST_RAISE_2())]
 
 
 ShortKey = Annotated[NamespacedName, Inline(("metadata",), types={"name": ShortName})]
@@ -90,10 +91,10 @@ class Stage:
         """Before a stage only an approval; after it at most one task of each type."""
         for index, task in enumerate(self.before_tasks):
             if task.type != "Approval":
-                yield ("beforeStageTasks", index, "type"), "must be Approval before a stage; correct it"
+                yield ("beforeStageTasks", index, "type"), ApiText.MUST_APPROVAL_BEFORE_STAGE()
         for index, task in enumerate(self.after_tasks):
             if task.type in [earlier.type for earlier in self.after_tasks[:index]]:
-                yield ("afterStageTasks", index, "type"), f"{task.type} stands twice; remove one"
+                yield ("afterStageTasks", index, "type"), ApiText.STANDS_TWICE_REMOVE_ONE_2(task=task.type)
 
 
 def strategy_kind(namespace: str) -> str:
@@ -125,7 +126,7 @@ class StagedStrategy:
         """Stages that no cluster can be in (the newest KubeFleet: no selector selects none)."""
         for index, stage in enumerate(self.stages):
             if stage.label_selector is None:
-                sentence = "has no labelSelector, so it selects no cluster; add one, {} for all clusters"
+                sentence = ApiText.NO_LABELSELECTOR_SELECTS_NO_CLUSTER()
                 yield ("spec", "stages", index), sentence
 
     def breaks(self) -> Iterator[Break]:
@@ -134,10 +135,10 @@ class StagedStrategy:
         for index, task in enumerate(self.stages[-1].after_tasks):
             if task.scope is AnalysisScope.CANARY:
                 where = ("spec", "stages", len(self.stages) - 1, "afterStageTasks", index, "scope")
-                yield where, "is compared with later stages, and this is the last one; write Stage or Cluster"
+                yield where, ApiText.COMPARED_LATER_STAGES()
 
 
-BEGAN_ELSEWHERE: Final = "before it came here"
+BEGAN_ELSEWHERE: Final = ApiText.BEFORE_CAME_HERE()
 """What the reason says of a run that never begins here."""
 
 
@@ -169,7 +170,7 @@ class StagedRun:
         """Its approvals are named after it, and must not look like those of anything else."""
         for prefix, other in ((HOLD_PREFIX, "held removals"), (REWRITE_PREFIX, "rewritten branches")):
             if f"{self.key.name}-".startswith(prefix):
-                yield ("metadata", "name"), f"begins as the names of {other} do ({prefix}); rename it"
+                yield ("metadata", "name"), ApiText.BEGINS_NAMES_RENAME(other=other, prefix=prefix)
 
 
 @document("spec", identify=by_scope("ApprovalRequest"))
@@ -208,11 +209,11 @@ class Approval:
             ("targetStage", self.target_stage, self.parent_run),
         ):
             if own is None and other is not None:
-                yield ("spec", name), "is required; add it"
+                yield ("spec", name), ApiText.REQUIRED_ADD()
 
 
 EVICTION: Final = "ClusterResourcePlacementEviction"
-DECIDED_ELSEWHERE: Final = "decided before it came here, so nothing is done; to evict, write a new one without status"
+DECIDED_ELSEWHERE: Final = ApiText.DECIDED_BEFORE_CAME_HERE()
 
 
 @document("spec", identify=lambda _: (_API_VERSION, EVICTION))
@@ -253,7 +254,7 @@ class Eviction:
         """Why nothing is done for one that came with conditions, as the end of a sentence."""
         ends = [(self.executed, Status.UNKNOWN), (self.valid, Status.TRUE)]
         is_clear = any(said is not None and said.status is not open_ for said, open_ in ends)
-        return f"{'was' if is_clear else 'may have been'} {DECIDED_ELSEWHERE}"
+        return f"{('was' if is_clear else ApiText.MAY_HAVE_BEEN())} {DECIDED_ELSEWHERE}"
 
     @property
     def was_executed(self) -> bool:
@@ -284,13 +285,13 @@ class DisruptionBudget:
     def breaks(self) -> Iterator[Break]:
         """Exactly one of the two."""
         if (self.max_unavailable is None) == (self.min_available is None):
-            yield ("spec",), "needs exactly one of maxUnavailable and minAvailable; write one"
+            yield ("spec",), ApiText.NEEDS_EXACTLY_ONE_MAXUNAVAILABLE_MINAVAILABLE()
 
     def breaks_beside(self, placement_type: str) -> Iterator[Break]:
         """A PickAll placement has no fixed number, so only a plain minAvailable means something (KubeFleet's check)."""
         if placement_type != "PickAll":
             return
         if self.max_unavailable is not None:
-            yield ("spec", "maxUnavailable"), "does not go with a PickAll placement; use minAvailable with a number"
+            yield ("spec", "maxUnavailable"), ApiText.NOT_GO_PICKALL_PLACEMENT()
         if isinstance(self.min_available, str):
-            yield ("spec", "minAvailable"), "cannot be a percentage with a PickAll placement; write a number"
+            yield ("spec", "minAvailable"), ApiText.CANNOT_PERCENTAGE_PICKALL_PLACEMENT()

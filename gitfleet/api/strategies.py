@@ -13,9 +13,10 @@ from annotated_types import Interval
 
 from gitfleet.api.annotations import At, Break, OneOf
 from gitfleet.api.objects import JsonObject
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import IntOrPercent, above_zero
 
-_NO_BUDGET = "must be at least 1 (or 1%): with zero no cluster could ever be updated; raise it"
+_NO_BUDGET = ApiText.MUST_LEAST_ZERO_NO_CLUSTER()
 """Decision D1."""
 
 
@@ -167,7 +168,7 @@ class ApplyStrategy:
     def breaks_as_written(self, body: JsonObject) -> Iterator[Break]:
         """Settings of server-side apply only go with it."""
         if body.get("serverSideApplyConfig") is not None and not self.type.minds_conflicts:
-            sentence = "only goes with applyStrategy type ServerSideApply; remove it or change the type"
+            sentence = ApiText.ONLY_GOES_APPLYSTRATEGY_TYPE_SERVERSIDEAPPLY()
             yield ("serverSideApplyConfig",), sentence
 
 
@@ -205,7 +206,7 @@ class RolloutStrategy:
     def breaks_as_written(self, body: JsonObject) -> Iterator[Break]:
         """External has no budget of its own."""
         if self.external and body.get("rollingUpdate") is not None:
-            sentence = "does not go with strategy type External, where a staged update run decides; remove it"
+            sentence = ApiText.NOT_GO_STRATEGY_TYPE_EXTERNAL()
             yield ("rollingUpdate",), sentence
 
     @property

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final
 from annotated_types import MinLen
 
 from gitfleet.api.annotations import Accept, Check, Default, Form, Inline
+from gitfleet.api.texts import ApiText
 from gitfleet.formats.durations import SCHEMA as DURATION_SCHEMA
 from gitfleet.formats.durations import read_seconds, seconds_text
 from gitfleet.formats.git_names import BRANCH, is_branch
@@ -99,7 +100,7 @@ def _quantity_as_text(value: Any) -> Any:
 def read_index(text: Any) -> int:
     """A whole number that is written as text, as labels and annotations are; ValueError otherwise."""
     if not isinstance(text, str) or not text.isascii() or not text.isdigit():
-        raise ValueError("must be a whole number in quotes")
+        raise ValueError(ApiText.MUST_WHOLE_NUMBER_QUOTES())
     return int(text)
 
 
@@ -116,17 +117,17 @@ def read_snapshot_index(value: Any) -> str | None:
     # KubeFleet has a string here; a plain whole number cannot be misunderstood.
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(text, str) or not _SNAPSHOT_NUMBER.fullmatch(text):
-        raise ValueError('must be the number of a snapshot, such as "0", of at most 18 digits; correct it')
+        raise ValueError(ApiText.MUST_NUMBER_SNAPSHOT())
     return text or None
 
 
-_OBJECT_NAME: Final = "must be lower-case letters, digits, dashes and dots, at most 253; rename it"
-_SHORT_NAME: Final = "must be lower-case letters, digits, dashes and dots, at most 63; rename it"
-_NAMESPACE_NAME: Final = "must be lower-case letters, digits and dashes, at most 63; rename it"
-_API_GROUP: Final = "must be an API group without a version, such as apps; correct it"
-_KIND_NAME: Final = "must be the name of a kind, such as Deployment; correct it"
-_LABEL_KEY: Final = "is not a valid label key; use letters, digits and -_. with an optional dns.prefix/"
-_LABEL_TEXT: Final = "is not a valid label value; use at most 63 letters, digits and -_."
+_OBJECT_NAME: Final = ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES()
+_SHORT_NAME: Final = ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES_DOTS()
+_NAMESPACE_NAME: Final = ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES_MOST()
+_API_GROUP: Final = ApiText.MUST_API_GROUP_WITHOUT_VERSION()
+_KIND_NAME: Final = ApiText.MUST_NAME_KIND()
+_LABEL_KEY: Final = ApiText.NOT_VALID_LABEL_KEY()
+_LABEL_TEXT: Final = ApiText.NOT_VALID_LABEL_VALUE()
 
 _IS_LABEL_VALUE: Final = _unless(is_label_value, _LABEL_TEXT, _LABEL_VALUE.pattern)
 QUALIFIED_NAME: Final = rf"(?![^/]{{254}})(?:{DNS_SUBDOMAIN}/)?{_NAME_PART.pattern}"
@@ -145,8 +146,7 @@ FieldPointer = Annotated[
     str,
     _unless(
         lambda text: re.fullmatch(_POINTER, text) is not None,
-        "must be a JSON Pointer such as /spec/replicas, a / in a name as ~1, to a field that does not say what the "
-        "object is",
+        ApiText.MUST_JSON_POINTER_SPEC_REPLICAS(),
         _POINTER,
     ),
 ]
@@ -154,7 +154,7 @@ OtherManager = Annotated[
     str,
     _unless(
         lambda text: text not in ("", FIELD_MANAGER, ROLLOUT_MANAGER),
-        f"must be the name of another field manager than {FIELD_MANAGER} and {ROLLOUT_MANAGER}, which are its own",
+        ApiText.MUST_NAME_ANOTHER_FIELD_MANAGER(field_manager=FIELD_MANAGER, rollout_manager=ROLLOUT_MANAGER),
         rf"(?!(?:{FIELD_MANAGER}|{ROLLOUT_MANAGER})$)[\s\S]+",
     ),
 ]
@@ -168,7 +168,7 @@ ApiVersion = Annotated[
     str,
     _unless(
         lambda text: len(text) <= 253 and re.fullmatch(_API_VERSION, text) is not None,
-        "must be an API group and version, such as apps/v1; correct it",
+        ApiText.MUST_API_GROUP_VERSION(),
         _API_VERSION,
         253,
     ),
@@ -179,20 +179,18 @@ HttpUrl = Annotated[
     str,
     _unless(
         lambda text: len(text) <= 2000 and re.fullmatch(_URL, text) is not None,
-        "must be an http or https URL of a host, without a user, a password or a fragment; correct it",
+        ApiText.MUST_HTTP_HTTPS_URL_HOST(),
         _URL,
         2000,
     ),
 ]
-BranchName = Annotated[
-    str, _unless(is_branch, "must be a name that git takes for a branch, such as gitfleet/rendered; rename it", BRANCH)
-]
+BranchName = Annotated[str, _unless(is_branch, ApiText.MUST_NAME_GIT_TAKES_BRANCH(), BRANCH)]
 _PUBLIC_KEY: Final = r"(?:sk-)?(?:ssh|ecdsa)-[a-z0-9@.-]+ [A-Za-z0-9+/]+={0,2}(?: [ -~]*)?"
 PublicKey = Annotated[
     str,
     _unless(
         lambda text: re.fullmatch(_PUBLIC_KEY, text) is not None and len(text) <= 8192,
-        "must be one line of an SSH public key, as in a .pub file: its type, its base64 and a comment",
+        ApiText.MUST_ONE_LINE_SSH_PUBLIC(),
         _PUBLIC_KEY,
         8192,
     ),

@@ -16,6 +16,7 @@ from gitfleet.api.layout import document
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey, Origin
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.rollout_plans import RolloutPlan
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import ApiVersion, Key, KindName, NamespaceName, ObjectName, SnapshotIndex
 
 TRAIT_GROUP: Final = "standard.oam.dev"
@@ -102,18 +103,16 @@ class RolloutTrait:
 
     def breaks(self) -> Iterator[Break]:
         """Sources are other workloads of the target's kind, each once; from them to the target the batches add up."""
-        taken = {self.target.identity: "is the target; name the workload with the older content, or leave it out"}
+        taken = {self.target.identity: ApiText.TARGET_NAME_WORKLOAD_OLDER_CONTENT()}
         for index, source in enumerate(self.sources):
             here = ("spec", "sourceRef", index)
             if source.group_kind != self.target.group_kind:
-                yield (*here, "kind"), f"must be {self.target.group_kind}, the kind of the target; correct it"
+                yield (*here, "kind"), ApiText.MUST_KIND_TARGET(group_kind=self.target.group_kind)
             if source.identity in taken:
                 yield here, taken[source.identity]
-            taken.setdefault(source.identity, "stands twice; remove one")
+            taken.setdefault(source.identity, ApiText.STANDS_TWICE_REMOVE_ONE())
         if self.source_ref and self.target_ref.kind in _HOLDS_BOTH:
-            sentence = (
-                f"does not go with a {self.target_ref.kind}, which has the pods of both revisions itself; remove it"
-            )
+            sentence = ApiText.NOT_GO_PODS_BOTH_REVISIONS(target_ref=self.target_ref.kind)
             yield ("spec", "sourceRef"), sentence
         elif self.source_ref:
             yield from below(_PLAN, list(self.rollout_plan.size_breaks()))
@@ -172,11 +171,11 @@ class AppRollout:
     def breaks(self) -> Iterator[Break]:
         """The revisions are two; from one to the other the batches add up."""
         if self.target_revision is None:
-            yield ("spec", "targetRevision"), "must not be empty; write the index of a snapshot, such as 3"
+            yield ("spec", "targetRevision"), ApiText.MUST_NOT_EMPTY_WRITE_INDEX()
         elif self.source_revision is not None and int(self.target_revision) == int(self.source_revision):
             yield (
                 ("spec", "sourceRevision"),
-                "is targetRevision; name the snapshot with the older content, or leave it out",
+                ApiText.TARGETREVISION_NAME_SNAPSHOT_OLDER_CONTENT(),
             )
         if self.source_revision is not None:
             yield from below(_PLAN, list(self.rollout_plan.size_breaks()))

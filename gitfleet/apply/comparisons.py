@@ -19,6 +19,7 @@ from gitfleet.apply.filled_in import with_filled_in
 from gitfleet.apply.held import as_wanted
 from gitfleet.apply.ignored import Ignored
 from gitfleet.apply.shapes import shape_digest
+from gitfleet.apply.texts import ApplyText
 from gitfleet.model.held_fields import HeldFields
 from gitfleet.model.observations import DryRun, DryRuns, LiveObject
 from gitfleet.model.operations import DifferenceDetails, Keep
@@ -52,7 +53,7 @@ class WorkInPlace:
 
 Question = tuple[Manifest, LiveObject]
 """What the server would make of a manifest, over an object."""
-_NO_ANSWER: Final = "the server was not asked yet"
+_NO_ANSWER: Final = ApplyText.SERVER_NOT_ASKED_YET()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +116,7 @@ class Comparisons:
         dry_run = self._dry_run(pair, live)
         if pair not in self.questions and (dry_run is None or dry_run.body is not None):
             return ""
-        return (
-            f"; what the server filled in counts as well, since {dry_run.error if dry_run is not None else _NO_ANSWER}"
-        )
+        return ApplyText.SERVER_FILLED_COUNTS_WELL(error=dry_run.error if dry_run is not None else _NO_ANSWER)
 
     def _dry_run(self, pair: Pair, live: LiveObject) -> DryRun | None:
         """What the server made of the manifest over this content."""

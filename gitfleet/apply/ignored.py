@@ -12,6 +12,7 @@ from gitfleet.api.fleet import IgnoreDifferences
 from gitfleet.api.objects import Identity, JsonObject, JsonValue, Manifest, ObjectKey
 from gitfleet.apply.held import as_wanted, with_held
 from gitfleet.apply.places import NOTHING, Parts, put, value_at, without
+from gitfleet.apply.texts import ApplyText
 from gitfleet.formats.canonical_json import json_text
 from gitfleet.formats.field_trees import FieldTree, tree_of, union
 from gitfleet.formats.managed_fields import (
@@ -46,7 +47,11 @@ class Ignored:
     def untouched(self, key: ObjectKey) -> str:
         """Why nothing is written to an object now, "" where something may be."""
         found = self.held.get(key.identity) if self.held else None
-        return f"{key} waits for rollout {found.rollout}: {found.untouched}" if found and found.untouched else ""
+        return (
+            ApplyText.WAITS_ROLLOUT(key=key, rollout=found.rollout, untouched=found.untouched)
+            if found and found.untouched
+            else ""
+        )
 
     def compared(self, key: ObjectKey, body: JsonObject, live: JsonObject) -> tuple[JsonObject, JsonObject]:
         """A manifest and the live object without what is left alone; the very same two where that is nothing. What is

@@ -14,6 +14,7 @@ from gitfleet.apply.claims import Claims, is_terminating, needs_of
 from gitfleet.apply.held import of_others, taken_back
 from gitfleet.apply.ledgers import is_unreported, other_owner
 from gitfleet.apply.removed_fields import removed_fields
+from gitfleet.apply.texts import ApplyText
 from gitfleet.apply.writers import names_of, writers_of
 from gitfleet.formats.field_trees import FieldTree, union
 from gitfleet.formats.kinds import wave_of
@@ -34,9 +35,11 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
     identity, request = key.identity, claims.request
     unreadable = request.unreadable.get(key) if request.unreadable else None
     if unreadable is not None:
-        return left_alone(manifest, work, None, KeepCode.UNREADABLE, f"{key} could not be read: {unreadable}")
+        return left_alone(
+            manifest, work, None, KeepCode.UNREADABLE, ApplyText.COULD_NOT_READ(key=key, unreadable=unreadable)
+        )
     if identity not in claims.live_by_identity:
-        return left_alone(manifest, work, None, KeepCode.NOT_OBSERVED, f"{key} was not observed")
+        return left_alone(manifest, work, None, KeepCode.NOT_OBSERVED, ApplyText.NOT_OBSERVED(key=key))
     live = claims.live(key)
     if work.apply_strategy.type.only_reports:
         return _report(manifest, work, live, claims)
@@ -56,15 +59,13 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
             placement=work.placement,
             manifest=made,
             rendered=None if made is manifest else manifest,
-            reason=f"{key} was removed from the cluster" if known else f"{key} is not on the cluster yet",
+            reason=ApplyText.REMOVED_FROM_CLUSTER(key=key) if known else ApplyText.NOT_CLUSTER_YET(key=key),
             wave=wave_of(key.group, key.kind),
             needs=needs_of(manifest, claims),
             force=_forces(work, None),
         )
     if is_terminating(live):
-        return left_alone(
-            manifest, work, live, KeepCode.TERMINATING, f"{key} is being deleted and is made again once it is gone"
-        )
+        return left_alone(manifest, work, live, KeepCode.TERMINATING, ApplyText.BEING_DELETED_MADE_AGAIN_ONCE(key=key))
     if entry is None or (entry.uid is None and not is_unreported(entry, live)) or entry.uid not in (None, live.uid):
         return _take_over(manifest, work, live, entry, claims)
     return _reapply(manifest, work, live, entry, claims)
@@ -86,14 +87,14 @@ def _of_another(
     """Another placement has the object here."""
     key = manifest.key
     if claims.gives_up(work.placement, key.identity):
-        why = f"{key} is handed over to {holder.kind} {holder}"
+        why = ApplyText.HANDED_OVER(key=key, holder=holder.kind, holder_2=holder)
         return left_alone(manifest, work, live, KeepCode.HANDED_OVER, why)
-    why = f"{key} belongs to {holder.kind} {holder} on this cluster"
+    why = ApplyText.BELONGS_CLUSTER(key=key, holder=holder.kind, holder_2=holder)
     if holder in claims.request.going:
-        why += ", which is being removed, and is handed over as that leaves"
+        why += ApplyText.BEING_REMOVED_HANDED_OVER_LEAVES()
         return left_alone(manifest, work, live, KeepCode.HANDED_OVER_LATER, why)
     keeps = claims.request.keepers.get(holder)
-    why += f", {keeps.format(taker=work.placement)}" if keeps else "; select it in one of the two alone"
+    why += f", {keeps.format(taker=work.placement)}" if keeps else ApplyText.SELECT_ONE_TWO_ALONE()
     return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why)
 
 
@@ -102,14 +103,16 @@ def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryE
     key, strategy = manifest.key, work.apply_strategy
     if entry.placement != work.placement:
         if claims.would_change_back(work.placement, entry):
-            why = f"{key} stays as {entry.placement.kind} {entry.placement} left it until the newest snapshot goes out"
+            why = ApplyText.STAYS_LEFT_UNTIL_NEWEST_SNAPSHOT(
+                key=key, placement=entry.placement.kind, placement_2=entry.placement
+            )
             return left_alone(manifest, work, live, KeepCode.HANDED_OVER, why)
-        why = f"{key} is handed over by {entry.placement.kind} {entry.placement}"
+        why = ApplyText.HANDED_OVER_2(key=key, placement=entry.placement.kind, placement_2=entry.placement)
         return _update(manifest, work, live, claims, why, entry)
     if entry.uid is None or entry.applied_digest is None or entry.shape_digest is None:
-        return _update(manifest, work, live, claims, f"the last apply of {key} was not confirmed")
+        return _update(manifest, work, live, claims, ApplyText.LAST_APPLY_NOT_CONFIRMED(key=key))
     if entry.applied_digest != manifest.digest:
-        return _update(manifest, work, live, claims, f"the manifest of {key} changed", entry)
+        return _update(manifest, work, live, claims, ApplyText.MANIFEST_CHANGED(key=key), entry)
     same = entry.shape_digest == claims.request.compared.shape(manifest, live)
     full = strategy.comparison_option.counts_every_field
     if same and not full:
@@ -123,7 +126,7 @@ def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryE
     if same:
         return left_alone(manifest, work, live, KeepCode.IN_PLACE, "as applied", details)
     if details and not drift:
-        why = f"{key} is as a rollout left it: {_first(details, manifest, live)}"
+        why = ApplyText.ROLLOUT_LEFT(key=key, first=_first(details, manifest, live))
         return _update(manifest, work, live, claims, why, entry)
     update = _update(manifest, work, live, claims, f"{key} drifted: {_first(details, manifest, live)}", entry)
     return replace(update, writers=writers_of(manifest.body, live.body, details))
@@ -134,12 +137,18 @@ def _take_over(
 ) -> Operation:
     """The object was there before us, or somebody created it again: whenToTakeOver decides."""
     key, strategy = manifest.key, work.apply_strategy
-    found = "was replaced by somebody else" if entry is not None and entry.uid is not None else "was there before"
+    found = (
+        ApplyText.REPLACED_SOMEBODY_ELSE()
+        if entry is not None and entry.uid is not None
+        else ApplyText.WAS_THERE_BEFORE()
+    )
     if strategy.when_to_take_over is WhenToTakeOver.NEVER:
-        return left_alone(manifest, work, live, RefuseCode.NOT_TAKEN_OVER, f"{key} {found} and whenToTakeOver is Never")
+        return left_alone(
+            manifest, work, live, RefuseCode.NOT_TAKEN_OVER, ApplyText.WHENTOTAKEOVER_NEVER(key=key, found=found)
+        )
     owner = other_owner(live)
     if owner is not None and not strategy.allow_co_ownership:
-        why = f"{key} {found} and is owned by {owner}, and allowCoOwnership is not set"
+        why = ApplyText.OWNED_ALLOWCOOWNERSHIP_NOT_SET(key=key, found=found, owner=owner)
         return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why)
     match strategy.when_to_take_over:
         case WhenToTakeOver.ALWAYS:
@@ -149,22 +158,26 @@ def _take_over(
             details = claims.request.compared.differences(manifest, live, full=full)
             if details:
                 doubt = claims.request.compared.doubt(manifest, live) if full else ""
-                why = f"{key} {found} and differs from its manifest: {_first(details, manifest, live)}{doubt}"
+                why = ApplyText.DIFFERS_FROM_MANIFEST(
+                    key=key, found=found, first=_first(details, manifest, live), doubt=doubt
+                )
                 return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why, details)
         case _:
             assert_never(strategy.when_to_take_over)
-    return _update(manifest, work, live, claims, f"{key} {found} and is taken over")
+    return _update(manifest, work, live, claims, ApplyText.TAKEN_OVER(key=key, found=found))
 
 
 def _report(manifest: Manifest, work: Work, live: LiveObject | None, claims: Claims) -> Operation:
     """ReportDiff: compare and never write."""
     if live is None:
-        details: DifferenceDetails = (("/", None, "(the whole object)"),)
-        return left_alone(manifest, work, None, KeepCode.FOUND_DIFF, f"{manifest.key} is not on the cluster", details)
+        details: DifferenceDetails = (("/", None, ApplyText.WHOLE_OBJECT()),)
+        return left_alone(
+            manifest, work, None, KeepCode.FOUND_DIFF, ApplyText.NOT_CLUSTER(manifest=manifest.key), details
+        )
     full = work.apply_strategy.comparison_option.counts_every_field
     details = claims.request.compared.differences(manifest, live, full=full)
     if not details:
-        return left_alone(manifest, work, live, KeepCode.NO_DIFF_FOUND, "no difference found")
+        return left_alone(manifest, work, live, KeepCode.NO_DIFF_FOUND, ApplyText.NO_DIFFERENCE_FOUND())
     doubt = claims.request.compared.doubt(manifest, live) if full else ""
     why = f"{manifest.key} differs: {_first(details, manifest, live)}{doubt}"
     return left_alone(manifest, work, live, KeepCode.FOUND_DIFF, why, details)
@@ -185,15 +198,17 @@ def _first(details: DifferenceDetails, manifest: Manifest, live: LiveObject) -> 
     """One sentence on the first difference, and who wrote it. Times are left out: a sentence that is recorded changes
     with the object alone."""
     if not details:
-        return "its labels or annotations changed, or a value is written in another way"
+        return ApplyText.LABELS_ANNOTATIONS_CHANGED()
     path, there, wanted = details[0]
     if there is None:
-        return f"{path} is missing"
+        return ApplyText.IS_MISSING(path=path)
     names = names_of(writers_of(manifest.body, live.body, details[:1]))
     by = f", written by {names}" if names else ""
     if wanted is None:
-        return f"{path} is there and should not be{by}"
-    return f"{path} is {there} and should be {wanted}{by}{more_than_first(details)}"
+        return ApplyText.SHOULD_NOT(path=path, by=by)
+    return ApplyText.IS_AND_SHOULD_BE(
+        path=path, there=there, wanted=wanted, by=by, more_than_first=more_than_first(details)
+    )
 
 
 def _update(

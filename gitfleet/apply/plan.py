@@ -10,6 +10,7 @@ from gitfleet.apply.contents import Contents
 from gitfleet.apply.manifests import left_alone, operation_for
 from gitfleet.apply.pruning import keep_entry, prune
 from gitfleet.apply.requests import ApplyRequest
+from gitfleet.apply.texts import ApplyText
 from gitfleet.formats.kinds import wave_of
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
 from gitfleet.model.held_fields import HeldFields
@@ -48,7 +49,7 @@ def plan_apply(
     left = [e for e in request.inventory.values() if e.key.identity not in claims.wanted.get(e.placement, ())]
     contents = Contents.of(claims) if left else Contents()
     for entry in left:
-        kept = keep_entry(entry, claims, KeepCode.INTERNAL_ERROR, f"{entry.key} stays: it cannot be judged")
+        kept = keep_entry(entry, claims, KeepCode.INTERNAL_ERROR, ApplyText.STAYS_CANNOT_JUDGED(entry=entry.key))
         operation = contained.contain(
             Subject.of_object(entry.key, request.cluster), kept, prune, entry, claims, contents
         )
@@ -99,7 +100,9 @@ def _planned(work: Work, claims: Claims, failures: Failures) -> list[Operation]:
     for manifest in work.manifests if work.error is None else ():
         identity = manifest.key.identity
         if identity in seen:
-            why = f"{manifest.key} stands more than once in {work.placement.kind} {work.placement}"
+            why = ApplyText.STANDS_MORE_ONCE(
+                manifest=manifest.key, placement=work.placement.kind, placement_2=work.placement
+            )
             operations.append(left_alone(manifest, work, None, RefuseCode.DUPLICATED, why))
             continue
         seen.add(identity)

@@ -9,6 +9,7 @@ from typing import Final
 from gitfleet.api.definitions import CRD
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import GroupKind, JsonObject
+from gitfleet.apply.texts import ApplyText
 
 PRUNE: Final = "gitfleet.dev/prune"
 _PROTECTING: Final[Mapping[str, tuple[str, ...]]] = {
@@ -21,7 +22,7 @@ _PROTECTING: Final[Mapping[str, tuple[str, ...]]] = {
 
 TAKES_ALONG: Final = (GroupKind("", "Namespace"), CRD)
 """Kinds that are deleted with all that is in them."""
-TAKEN_OVER: Final = "that it was there before gitfleet"
+TAKEN_OVER: Final = ApplyText.BEFORE_GITFLEET()
 """What protects one of these that was taken over: with it everything would go that others have in it."""
 
 

@@ -11,6 +11,7 @@ from gitfleet.apply.claims import Claims, is_terminating
 from gitfleet.apply.contents import Contents
 from gitfleet.apply.ledgers import has_managers, is_unreported, may_be_made_by_others, other_owner
 from gitfleet.apply.protection import PRUNE, TAKEN_OVER, protected_by
+from gitfleet.apply.texts import ApplyText
 from gitfleet.formats.kinds import wave_of
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.observations import LiveObject
@@ -40,25 +41,27 @@ def _prune(entry: InventoryEntry, claims: Claims, contents: Contents) -> Operati
     removal = request.removing.get(entry.placement)
     if removal is not None and removal.keeps_objects:
         setting = "MemberCluster's deleteOptions.propagationPolicy" if request.leaving else "deleteStrategy"
-        return _release(entry, claims, f"{entry.key} stays on the cluster: the {setting} is Abandon")
+        return _release(entry, claims, ApplyText.STAYS_CLUSTER_ABANDON(entry=entry.key, setting=setting))
     unreadable = request.unreadable.get(entry.key)
     if unreadable is not None:
-        return keep_entry(entry, claims, KeepCode.UNREADABLE, f"{entry.key} could not be read: {unreadable}")
+        return keep_entry(
+            entry, claims, KeepCode.UNREADABLE, ApplyText.COULD_NOT_READ(key=entry.key, unreadable=unreadable)
+        )
     if not claims.was_observed(entry.key):
-        return keep_entry(entry, claims, KeepCode.NOT_OBSERVED, f"{entry.key} was not observed")
+        return keep_entry(entry, claims, KeepCode.NOT_OBSERVED, ApplyText.NOT_OBSERVED(key=entry.key))
     live = claims.live(entry.key)
     if live is None:
-        return _release(entry, claims, f"{entry.key} is gone")
+        return _release(entry, claims, ApplyText.IS_GONE(entry=entry.key))
     if foreign := _made_by_others(entry, live):
         return _release(entry, claims, f"{entry.key} {foreign}")
     if is_terminating(live):
-        why = f"{entry.key} is being deleted and waits for its finalizers{_finalizers(live)}"
+        why = ApplyText.BEING_DELETED_WAITS_FINALIZERS(entry=entry.key, finalizers=_finalizers(live))
         return keep_entry(entry, claims, KeepCode.TERMINATING, why, live)
     if stays is not None:
         return keep_entry(entry, claims, KeepCode.KEPT_FOR_SUCCESSOR, f"{entry.key} stays{stays}", live)
     user = contents.user(entry)
     if user is not None:
-        why = f"{entry.key} stays while {user.kind} {user} has objects in it on this cluster"
+        why = ApplyText.STAYS_WHILE_OBJECTS_CLUSTER(entry=entry.key, user=user.kind, user_2=user)
         return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
     return (
         _needed_by_rollout(entry, live, claims, contents)
@@ -72,12 +75,12 @@ def _prune(entry: InventoryEntry, claims: Claims, contents: Contents) -> Operati
 def _made_by_others(entry: InventoryEntry, live: LiveObject) -> str:
     """Why an object is not gitfleet's to delete, as the end of a sentence; "" where it is."""
     if entry.uid is not None and entry.uid != live.uid:
-        return "was replaced by somebody else"
+        return ApplyText.REPLACED_SOMEBODY_ELSE()
     if not is_unreported(entry, live) and (entry.uid is None or has_managers(live)):
         # Whatever the inventory says: what the server knows as made by others is not gitfleet's to delete. An apply
         # that sets no field (a Namespace that has only a name) leaves no managedFields at all: there the inventory
         # is the one record of who made it, confirmed or as the intent to.
-        return "is not applied by gitfleet"
+        return ApplyText.NOT_APPLIED_GITFLEET()
     return ""
 
 
@@ -85,11 +88,11 @@ def _needed_by_rollout(entry: InventoryEntry, live: LiveObject, claims: Claims, 
     """A workload whose pods a rollout still needs stays, and so does what it lies in; None for any other object."""
     for identity, held in claims.request.ignored.held.items():
         if held.stays and identity == entry.key.identity:
-            why = f"{entry.key} stays: the rollout {held.rollout} {held.stays_as}"
+            why = ApplyText.STAYS_ROLLOUT(entry=entry.key, rollout=held.rollout, stays_as=held.stays_as)
             why = claims.request.ignored.untouched(entry.key) or why
             return keep_entry(entry, claims, KeepCode.ROLLOUT, why, live)
         if held.stays and contents.is_within(identity, entry):
-            why = f"{entry.key} stays: the rollout {held.rollout} takes pods away first that go with it"
+            why = ApplyText.STAYS_ROLLOUT_TAKES_PODS_AWAY(entry=entry.key, rollout=held.rollout)
             return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
     return None
 
@@ -102,11 +105,11 @@ def _protected(entry: InventoryEntry, live: LiveObject, claims: Claims, contents
     around = contents.around(entry)
     for other in around:
         if not _is_settled(other, claims, contents):
-            why = f"{entry.key} stays on the cluster, and {other.key} is to stay with it"
+            why = ApplyText.STAYS_CLUSTER_STAY(entry=entry.key, other=other.key)
             return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
-    why = f"{entry.key} stays on the cluster: {by} protects it"
+    why = ApplyText.STAYS_CLUSTER_PROTECTS(entry=entry.key, by=by)
     if by == TAKEN_OVER:
-        why += f'; to have it deleted, roll it out with {PRUNE}: "true" in its manifest before it is removed'
+        why += ApplyText.DELETED_ROLL_OUT(prune=PRUNE)
     released = _release(entry, claims, why)
     return replace(released, keeping=tuple(other.key.identity for other in around))
 
@@ -123,15 +126,13 @@ def _protecting(entry: InventoryEntry, live: LiveObject, claims: Claims, content
     """What becomes of a namespace or a definition that would take along what is protected; None where nothing is."""
     if entry.keeps:
         left = named_briefly(entry.keeps, _MOST_NAMED)
-        return _release(
-            entry, claims, f"{entry.key} stays on the cluster with {left}, left in it as never to be deleted"
-        )
+        return _release(entry, claims, ApplyText.STAYS_CLUSTER_LEFT_NEVER_DELETED(entry=entry.key, left=left))
     for other in contents.within(entry):
         if not claims.was_observed(other.key):
-            why = f"{entry.key} stays until {other.key} can be read, which would go with it"
+            why = ApplyText.STAYS_UNTIL_READ(entry=entry.key, other=other.key)
             return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
         if by := _protection_of(other, claims):
-            return _release(entry, claims, f"{entry.key} stays on the cluster with {other.key}: {by} protects that")
+            return _release(entry, claims, ApplyText.STAYS_CLUSTER_PROTECTS_2(entry=entry.key, other=other.key, by=by))
     return None
 
 
@@ -158,19 +159,21 @@ def _left_to_owner(entry: InventoryEntry, live: LiveObject, claims: Claims, cont
         return None
     gone = (one for one in contents.around(entry) if one.key.identity not in claims.staying)
     taker = next((one.key for one in gone if isinstance(prune(one, claims, contents), Delete)), None)
-    why = "stays on the cluster" if taker is None else f"goes with {taker}, which is deleted"
-    return _release(entry, claims, f"{entry.key} {why}: {owner} owns it, too")
+    why = ApplyText.STAYS_CLUSTER() if taker is None else ApplyText.GOES_DELETED(taker=taker)
+    return _release(entry, claims, ApplyText.OWNS_TOO(entry=entry.key, why=why, owner=owner))
 
 
 def _delete(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Delete:
     work = claims.works.get(entry.placement)
     override = work.deleted.get(entry.key.identity) if work is not None else None
     if entry.placement in claims.request.removing:
-        why = f"{entry.placement.kind} {entry.placement} leaves the cluster"
+        why = ApplyText.LEAVES_CLUSTER(placement=entry.placement.kind, placement_2=entry.placement)
     elif override is not None:
-        why = f"{override.kind} {override} deletes it on this cluster, for {entry.placement.kind} {entry.placement}"
+        why = ApplyText.DELETES_CLUSTER(
+            override=override.kind, override_2=override, placement=entry.placement.kind, placement_2=entry.placement
+        )
     else:
-        why = f"{entry.placement.kind} {entry.placement} has it no longer"
+        why = ApplyText.NO_LONGER(placement=entry.placement.kind, placement_2=entry.placement)
     return Delete(
         cluster=claims.request.cluster,
         placement=entry.placement,
@@ -193,19 +196,23 @@ def _hold(entry: InventoryEntry, claims: Claims) -> Operation | None:
     """Why an entry stays that is in no work of its own placement in this plan."""
     holder = claims.staying[entry.key.identity]
     if claims.releases(entry) and claims.would_set_back(holder, entry):
-        why = f"{entry.key} stays as it is until the hold on its removal from {holder.kind} {holder} is answered"
+        why = ApplyText.STAYS_UNTIL_HOLD_REMOVAL_FROM(entry=entry.key, holder=holder.kind, holder_2=holder)
         return keep_entry(entry, claims, KeepCode.KEPT_FOR_SUCCESSOR, why, claims.live(entry.key))
     if claims.releases(entry) and claims.would_change_back(holder, entry):
-        why = f"{entry.key} stays as it is until {holder.kind} {holder} has its newest content here"
+        why = ApplyText.STAYS_UNTIL_NEWEST_CONTENT_HERE(entry=entry.key, holder=holder.kind, holder_2=holder)
         return keep_entry(entry, claims, KeepCode.KEPT_FOR_SUCCESSOR, why, claims.live(entry.key))
     if claims.releases(entry) or (claims.hands_over(entry) and entry.key.identity in claims.holders):
         return None
     work = claims.works.get(entry.placement)
-    why = "nothing was decided about it"
+    why = ApplyText.NOTHING_DECIDED_ABOUT()
     if work is not None:
         what = "overridden" if work.unwrapped else "unwrapped"
-        why = f"the resources could not be {what}: {work.error}" if work.error else "ReportDiff changes nothing"
-    return keep_entry(entry, claims, KeepCode.HELD, f"{entry.key} stays as it is: {why}")
+        why = (
+            ApplyText.RESOURCES_COULD_NOT(what=what, error=work.error)
+            if work.error
+            else ApplyText.REPORTDIFF_CHANGES_NOTHING()
+        )
+    return keep_entry(entry, claims, KeepCode.HELD, ApplyText.STAYS_AS_IT_IS(entry=entry.key, why=why))
 
 
 def _release(entry: InventoryEntry, claims: Claims, reason: str) -> Release:

@@ -13,6 +13,7 @@ from gitfleet.api.fleet import ApprovalPolicy
 from gitfleet.api.holds import APPROVED
 from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval
 from gitfleet.approvals.naming import fault_of
+from gitfleet.approvals.texts import ApprovalsText
 from gitfleet.formats.durations import seconds_text
 from gitfleet.formats.git_names import GITFLEET
 from gitfleet.formats.sentences import named_briefly
@@ -49,10 +50,9 @@ def judge(
         if condition is None or condition.status is Status.UNKNOWN:
             continue
         if approval.digest not in (None, asked.digest):
-            faults.append(fault_of(approval, f"is for another request than {asked.name}, as {_DIGEST}"))
+            faults.append(fault_of(approval, ApprovalsText.ANOTHER_REQUEST(asked=asked.name, digest=_DIGEST)))
         elif approval.snapshot_index not in (None, asked.snapshot):
-            said = f"is for another snapshot than {asked.name}, whose run rolls out {asked.snapshot}, as {_SNAPSHOT}"
-            faults.append(fault_of(approval, said))
+            faults.append(fault_of(approval, _another_snapshot(asked)))
         elif condition.status is Status.FALSE:
             return Verdict(answer=condition, faults=tuple(faults))
         else:
@@ -70,7 +70,8 @@ def judge(
     required = max((one.required for one in counted), default=1)
     if deciding is not None and len(people) >= required:
         return Verdict(answer=deciding, faults=tuple(faults))
-    by = f"{len(people)} of {required} approvals are there, by {named_briefly(people, _MOST_NAMED)}"
+    names = named_briefly(people, _MOST_NAMED)
+    by = ApprovalsText.APPROVALS_ARE_THERE_BY(count=len(people), required=required, people=names)
     return Verdict(waits="; ".join([*([by] if people else []), *map(str, faults)]), faults=tuple(faults))
 
 
@@ -86,28 +87,25 @@ def strictest(policies: Iterable[ApprovalPolicy]) -> ApprovalPolicy:
     )
 
 
-_DIGEST: Final = f"its annotation {DIGEST} says; approve the one that waits"
-_SNAPSHOT: Final = f"its annotation {SNAPSHOT_INDEX} says; approve the one that waits"
-_NO_DIGEST: Final = (
-    f"counts for nothing, as it has no annotation {DIGEST}, without which a signed commit may be meant for another "
-    "request (allowedSigners); use gitfleet approve, or merge the request's branch"
-)
-_NOT_SEEN: Final = ApprovalFacts(failure="no commit of the watched branch is known that added it")
+_DIGEST: Final = ApprovalsText.ANNOTATION_SAYS_APPROVE_ONE_WAITS(digest=DIGEST)
+_SNAPSHOT: Final = ApprovalsText.ANNOTATION_SAYS_APPROVE_ONE_WAITS(digest=SNAPSHOT_INDEX)
+_NO_DIGEST: Final = ApprovalsText.COUNTS_NOTHING_NO_ANNOTATION(digest=DIGEST)
+_NOT_SEEN: Final = ApprovalFacts(failure=ApprovalsText.NO_COMMIT_WATCHED_BRANCH_KNOWN())
 
 
 def _unverified(policy: ApprovalPolicy) -> ApprovalFacts:
-    return ApprovalFacts(failure="who gave it cannot be verified here" if policy != ApprovalPolicy() else "")
+    return ApprovalFacts(failure=ApprovalsText.WHO_GAVE_CANNOT_VERIFIED_HERE() if policy != ApprovalPolicy() else "")
 
 
 def _judged(facts: ApprovalFacts, now: datetime) -> _Counted | str:
     """The person whose approval counts, or why it does not."""
     policy = facts.policy
     if facts.failure:
-        return f"counts for nothing, since {facts.failure}"
+        return ApprovalsText.COUNTS_NOTHING_SINCE(failure=facts.failure)
     if facts.documents > 1:
-        return "counts for nothing in a file with other documents; give it a file of its own"
+        return ApprovalsText.COUNTS_NOTHING_FILE_OTHER_DOCUMENTS()
     if facts.older:
-        return "was there before it was asked for, and an approval is for one request; approve again"
+        return ApprovalsText.BEFORE_ASKED_APPROVAL_ONE_REQUEST()
     found = _giver(facts)
     if isinstance(found, str):
         return found
@@ -116,12 +114,12 @@ def _judged(facts: ApprovalFacts, now: datetime) -> _Counted | str:
         return _Counted(person, policy.required)
     name = f"its commit {commit.id[:_ID_DIGITS]}"
     if commit.at > now + _CLOCKS_DIFFER:
-        return f"counts for nothing, since {name} says that it was made in the future; approve again"
+        return ApprovalsText.COUNTS_NOTHING_SINCE_SAYS_MADE(name=name)
     if policy.expires_after is not None and now - commit.at > timedelta(seconds=policy.expires_after):
         limit = seconds_text(policy.expires_after)
-        return f"expired: {name} is older than {limit} (expiresAfter); approve again"
+        return ApprovalsText.EXPIRED_OLDER_EXPIRESAFTER(name=name, limit=limit)
     if policy.separate_duties and not facts.authors.isdisjoint({person.lower(), commit.author, commit.committer}):
-        return f"was given by {person}, who made the change (separateDuties); another person must approve"
+        return ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES(person=person)
     return _Counted(person, policy.required)
 
 
@@ -134,11 +132,17 @@ def _giver(facts: ApprovalFacts) -> tuple[str, ApprovalCommit | None] | str:
         if signed is not None:
             return signed.signer, signed
         whys = [f"commit {commit.id[:_ID_DIGITS]} {commit.unsigned}" for commit in written_first]
-        return f"counts for nothing: {', '.join(whys)}; approve again with a key of allowedSigners"
+        return ApprovalsText.COUNTS_NOTHING_APPROVE_AGAIN_KEY(whys=", ".join(whys))
     for commit in written_first:
         for email in (commit.author, commit.committer):
             if email not in _NOT_PEOPLE:
                 return email, commit
     if policy.required > 1 or policy.separate_duties:
-        return "names no person, as its commit is gitfleet's own; merge it by a merge commit, or use gitfleet approve"
+        return ApprovalsText.NAMES_NO_PERSON()
     return "somebody", written_first[0] if written_first else None
+
+
+def _another_snapshot(asked: Asked) -> str:
+    return ApprovalsText.ANOTHER_SNAPSHOT_WHOSE_RUN_ROLLS(
+        asked=asked.name, snapshot=asked.snapshot, snapshot_2=_SNAPSHOT
+    )

@@ -9,6 +9,7 @@ from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.holds import HOLD_PREFIX
 from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
+from gitfleet.approvals.texts import ApprovalsText
 from gitfleet.formats.near_names import is_near
 from gitfleet.model.approvals import FURTHER, Asked, ByRequest
 
@@ -39,12 +40,12 @@ def wrong_approvals(waiting: Collection[Asked], unmeant: Iterable[Approval], app
     for key, (approval, meant) in sorted(every.items()):
         if meant is not None:
             if approval.target_stage is not None and meant.name not in _names_by_spec(approval):
-                said = f"is for stage {approval.target_stage} of run {approval.parent_run}"
-                yield fault_of(approval, f"{said}, and {key.name} is not; correct one of them", "spec.targetStage")
+                said = ApprovalsText.STAGE_RUN(target_stage=approval.target_stage, parent_run=approval.parent_run)
+                yield fault_of(approval, ApprovalsText.NOT_CORRECT_ONE(why=said, key=key.name), "spec.targetStage")
         elif one := next((one for one in waiting if _may_be_meant(approval, one)), None):
             what = "hold" if one.name.startswith(HOLD_PREFIX) else "request"
             name = NamespacedName(one.namespace, one.name)
-            sentence = f"answers no {what} that is there now; {name} waits for an approval of its own"
+            sentence = ApprovalsText.ANSWERS_NO_NOW(what=what, name=name)
             yield fault_of(approval, sentence, "metadata.name")
 
 

@@ -14,6 +14,7 @@ from gitfleet.cli.agent_branches import deliveries, members
 from gitfleet.cli.logs import log_format, logging_as
 from gitfleet.cli.messages import say
 from gitfleet.cli.signals import ending_gently
+from gitfleet.cli.texts import CliText
 from gitfleet.formats.git_names import is_branch
 from gitfleet.formats.sentences import counted
 from gitfleet.settings import AgentSettings, Settings
@@ -24,9 +25,7 @@ log = logging.getLogger(__name__)
 def _agent_settings(signing_key: Path | None, **given: Any) -> AgentSettings:
     for option in ("deliveries", "members"):
         if not given[option].endswith("/") or not is_branch(f"{given[option]}{given['cluster']}"):
-            raise click.UsageError(
-                f"--{option} PREFIX begins a branch's name and ends in a slash, as in the FleetConfig"
-            )
+            raise click.UsageError(CliText.PREFIX_BEGINS_BRANCH_NAME_ENDS(option=option))
     return AgentSettings(signing_key_file=signing_key, **given)
 
 
@@ -81,19 +80,17 @@ def agent(once: bool, chosen: AgentSettings, settings: Settings, log_format: str
     from gitfleet.wiring_agent import open_agent
 
     if settings.connections.kubeconfig is not None and chosen.context is None:
-        raise click.UsageError(
-            "--kubeconfig (or KUBECONFIG) goes with --context NAME, the cluster that this agent is of"
-        )
+        raise click.UsageError(CliText.KUBECONFIG_KUBECONFIG_GOES_CONTEXT_NAME())
 
     secrets = filter(None, (settings.git_credentials.password,))
     with logging_as(log_format, secrets), open_agent(settings, chosen) as loop:
         if once:
             done = loop.once()
-            said = "reported" if done.reported else "nothing new to report"
+            said = "reported" if done.reported else CliText.NOTHING_NEW_REPORT()
             say(f"{said}; {counted(done.failed, 'operation')} failed" if done.failed else said)
             return 1 if done.failed else 0
         with ending_gently(loop.wake.stop) as ending:
-            log.info("gitfleet %s is the agent of %s; Ctrl-C or SIGTERM ends it", __version__, chosen.cluster)
+            log.info(CliText.GITFLEET_AGENT_CTRL_C_SIGTERM(), __version__, chosen.cluster)
             loop.until_stopped()
         if ending.number:
             log.info("interrupted")

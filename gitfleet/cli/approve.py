@@ -9,6 +9,7 @@ import click
 
 from gitfleet.cli import commits, options
 from gitfleet.cli.messages import say
+from gitfleet.cli.texts import CliText
 from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
 
@@ -69,7 +70,7 @@ def _answer(name: str, stage: str | None, target: str | None, settings: Settings
         request, answer, sentence = _request(name.removeprefix("hold/"), workspace)
         status, verb = (Status.TRUE, "approve") if approved else (Status.FALSE, "reject")
         if answer is status:
-            say(f"a file of the watched branch {verb}s {request.name} already")
+            say(CliText.FILE_WATCHED_BRANCH_ALREADY(verb=verb, request=request.name))
             return
         rejection = _rejection(request, workspace)
         naming = _naming(workspace, target, NamespacedName("", request.name), approved=approved)
@@ -94,7 +95,7 @@ def _request(name: str, workspace: Workspace) -> tuple[Asked, Status | None, str
     rewrite = workspace.rewrite()
     if rewrite is not None and rewrite.request().name == name:
         return rewrite.request(), None, rewrite.request().title
-    raise BadInput(f'there is no hold "{name}"', hint="`gitfleet get holds` lists what there is")
+    raise BadInput(CliText.NO_HOLD(name=name), hint=CliText.GITFLEET_GET_HOLDS_LISTS())
 
 
 def _answer_stage(
@@ -108,15 +109,15 @@ def _answer_stage(
     state = workspace.driver.load_state(workspace.state_head())
     request = pending_request(state, run, stage)
     if request is None:
-        hint = "`gitfleet get approvals` lists the stages that wait"
-        raise BadInput(f'run "{run}" waits for no approval of a stage "{stage}"', hint=hint)
+        hint = CliText.GITFLEET_GET_APPROVALS_LISTS_STAGES()
+        raise BadInput(CliText.RUN_WAITS_NO_APPROVAL_STAGE(run=run, stage=stage), hint=hint)
     if request.run in state.runs and state.runs[request.run].finished:
-        raise BadInput(f'run "{run}" is over, no answer changes it any more', hint="add a new run to go on")
+        raise BadInput(CliText.RUN_OVER_NO_ANSWER_CHANGES(run=run), hint=CliText.ADD_NEW_RUN_GO())
     key, status = request.key, Status.TRUE if approved else Status.FALSE
     verb = "approve" if approved else "reject"
     stopped = approved and request.run in state.runs and state.runs[request.run].state == "Stop"
-    after = "; the run is stopped, and goes on only with spec.state Run" if stopped else ""
-    say(f"{verb}s stage {stage} of run {run}, with snapshot {request.snapshot_index}{after}")
+    after = CliText.RUN_STOPPED_GOES_ONLY_SPEC() if stopped else ""
+    say(CliText.STAGE_RUN_SNAPSHOT(verb=verb, stage=stage, run=run, snapshot_index=request.snapshot_index, after=after))
     naming = _naming(workspace, target, key, approved=approved)
 
     def change(paths: Collection[str]) -> FilesChange:
@@ -156,8 +157,8 @@ def _rejection(request: Asked, workspace: Workspace) -> str | None:
             continue
         if origin.path != approval_path(name):
             raise BadInput(
-                f"{origin.path}:{origin.line} rejects {request.name}, and its file is not gitfleet's to write",
-                hint="change the status of Approved there, and commit it",
+                CliText.REJECTS_FILE_NOT_GITFLEET_WRITE(origin=origin.path, line=origin.line, request=request.name),
+                hint=CliText.CHANGE_STATUS_APPROVED(),
             )
         return name
     return None

@@ -14,6 +14,7 @@ import click
 from gitfleet.cli import options
 from gitfleet.cli.agent_branches import deliveries, members
 from gitfleet.cli.messages import say
+from gitfleet.cli.texts import CliText
 from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
 
@@ -124,12 +125,12 @@ def import_(settings: Settings, file: str, way: Way, create: bool, max_size: int
     if create:
         folder = site_folder(settings.repo)
         if folder is None:
-            raise click.UsageError("--create makes a repository at a path, and REPO is a URL")
+            raise click.UsageError(CliText.CREATE_MAKES_REPOSITORY_PATH())
         if make_site_repository(folder, content, shown=shown):
-            say(f"made the bare repository {folder}")
+            say(CliText.MADE_BARE_REPOSITORY(folder=folder))
     repo = open_bundles(settings)
     done = import_bundle(repo, content, way, shown=shown)
-    what = "is now at" if done.moved else "was already at"
+    what = CliText.IS_NOW_AT() if done.moved else CliText.WAS_ALREADY_AT()
     say(f"{done.branch} of {repo.shown} {what} {done.commit[:_ID_DIGITS]}")
 
 
@@ -147,9 +148,9 @@ def _read(file: str, shown: str, max_size: int) -> bytes:
             with Path(file).open("rb") as opened:
                 content = opened.read(limit + 1)
     except OSError as error:
-        raise BadInput(f"{shown} cannot be read: {error.strerror}") from error
+        raise BadInput(CliText.CANNOT_READ(shown=shown, strerror=error.strerror)) from error
     if len(content) > limit:
-        raise BadInput(f"{shown} is larger than {max_size} MiB", hint="if you know why, raise --max-size")
+        raise BadInput(CliText.LARGER_MIB(shown=shown, max_size=max_size), hint=CliText.IF_YOU_KNOW_WHY())
     return content
 
 
@@ -164,7 +165,7 @@ def _write(file: Path, content: bytes) -> None:
             os.fsync(opened.fileno())
         Path(temporary).replace(file)
     except OSError as error:
-        raise BadInput(f"{file} cannot be written: {error.strerror}") from error
+        raise BadInput(CliText.CANNOT_WRITTEN(file=file, strerror=error.strerror)) from error
     finally:
         if temporary:
             with suppress(OSError):

@@ -8,6 +8,7 @@ import click
 
 from gitfleet.cli import options
 from gitfleet.cli.messages import say
+from gitfleet.cli.texts import CliText
 from gitfleet.errors import BadInput
 from gitfleet.settings import ForgeSettings
 
@@ -15,7 +16,7 @@ from gitfleet.settings import ForgeSettings
 def _chosen(**given: Unpack[options.ForgeOptions]) -> ForgeSettings:
     chosen = options.forge_settings("", given)
     if chosen is None:
-        raise click.UsageError("name the forge with --forge")
+        raise click.UsageError(CliText.NAME_FORGE_FORGE())
     return chosen
 
 
@@ -39,6 +40,6 @@ def comment(number: int, file: BinaryIO, forge: ForgeSettings) -> None:
 
     text = file.read().decode(errors="replace")
     if not text.strip():
-        raise BadInput("there is no text to put on the pull request", hint="give what `plan -o markdown` wrote")
+        raise BadInput(CliText.NO_TEXT_PUT_PULL_REQUEST(), hint=CliText.GIVE_PLAN_O_MARKDOWN_WROTE())
     done = put_comment(open_forge(forge, forge_tokens(forge)()), number, text)
-    say(f"comment on pull request {number} of {forge.repository}: {done}")
+    say(CliText.COMMENT_PULL_REQUEST(number=number, repository=forge.repository, done=done))

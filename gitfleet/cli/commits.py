@@ -9,6 +9,7 @@ import click
 
 from gitfleet.cli import options
 from gitfleet.cli.messages import say
+from gitfleet.cli.texts import CliText
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
@@ -37,8 +38,12 @@ def commit_files(
     commits = workspace.commits(person_of(settings.repo))
     made = commits.commit(change, branch)
     if not made.changed:
-        say(f"{made.branch} has it already; nothing is committed")
+        say(CliText.ALREADY_NOTHING_COMMITTED(branch=made.branch))
         return made
-    merge = "" if made.branch == commits.watched else f"; merge it into {commits.watched}"
-    say(f"committed to {made.branch} as {made.commit[:_ID_DIGITS]} by {commits.person.email}{merge}")
+    merge = "" if made.branch == commits.watched else CliText.MERGE_INTO(watched=commits.watched)
+    say(
+        CliText.COMMITTED_AS_BY(
+            branch=made.branch, commit=made.commit[:_ID_DIGITS], email=commits.person.email, merge=merge
+        )
+    )
     return made

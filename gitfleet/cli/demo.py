@@ -14,6 +14,7 @@ from gitfleet.cli import options
 from gitfleet.cli.init import layout_files
 from gitfleet.cli.messages import say
 from gitfleet.cli.progress import progress_for
+from gitfleet.cli.texts import CliText
 from gitfleet.errors import BadInput
 
 _MARK = ".gitfleet-demo"
@@ -35,8 +36,8 @@ def demo(directory: Path) -> int:
 
     _clear(directory)
     repo = directory / "fleet"
-    wiring.make_repository(repo, dict(layout_files()), "A fleet of simulated clusters")
-    say(f"The config repo is {repo}: one commit on main with clusters, placements, overrides and resources.")
+    wiring.make_repository(repo, dict(layout_files()), CliText.FLEET_SIMULATED_CLUSTERS())
+    say(CliText.CONFIG_REPO_ONE_COMMIT_MAIN(repo=repo))
     cache = directory / "cache"
     settings = options.settings_for(str(repo), cache_dir=cache, simulate_unconnected=True)
     with wiring.open_workspace(settings) as workspace:
@@ -46,11 +47,11 @@ def demo(directory: Path) -> int:
     click.echo("")
     _print_markdown(readme)
     where, program = shlex.quote(str(repo)), _program()
-    say("What gitfleet wrote on the branch gitfleet/state is shown above. To see more of it:")
-    say(f"  {program} get crp -C {where}")
-    say(f"  {program} explain web -C {where}")
+    say(CliText.GITFLEET_WROTE_BRANCH_GITFLEET_STATE())
+    say(CliText.GET_CRP_C(program=program, where=where))
+    say(CliText.EXPLAIN_WEB_C(program=program, where=where))
     say(f"  git -C {where} log gitfleet/state")
-    say(f"Edit and commit a file in {where}, then:")
+    say(CliText.EDIT_COMMIT_FILE(where=where))
     say(f"  {program} run --until-settled {where} --cache-dir {shlex.quote(str(cache))}")
     return 0 if result.settled else 1
 
@@ -69,14 +70,14 @@ def _clear(directory: Path) -> None:
         if directory.exists():
             if any(directory.iterdir()) and not (directory / _MARK).exists():
                 raise BadInput(
-                    f"{directory} is not empty and not an earlier demo", hint="name another folder with --dir"
+                    CliText.NOT_EMPTY_NOT_EARLIER_DEMO(directory=directory), hint=CliText.NAME_ANOTHER_FOLDER_DIR()
                 )
             shutil.rmtree(directory)
         directory.mkdir(parents=True)
         (directory / _MARK).write_text("`gitfleet demo` made this folder and replaces it when it runs again.\n")
     except OSError as error:
         raise BadInput(
-            f"{directory} cannot be used: {error.strerror}", hint="name another folder with --dir"
+            CliText.CANNOT_USED(directory=directory, strerror=error.strerror), hint=CliText.NAME_ANOTHER_FOLDER_DIR()
         ) from error
 
 

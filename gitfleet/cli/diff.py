@@ -12,6 +12,7 @@ from gitfleet.cli import options
 from gitfleet.cli.messages import say
 from gitfleet.cli.output import print_json, show, show_wrapped
 from gitfleet.cli.plan_groups import names
+from gitfleet.cli.texts import CliText
 from gitfleet.errors import BadInput
 from gitfleet.formats.sentences import counted
 from gitfleet.settings import Settings
@@ -61,7 +62,7 @@ def diff(placement: str, cluster: str | None, request: DiffOptions, settings: Se
     from gitfleet.views import differing
 
     if request.snapshots is not None and (cluster is not None or request.rev is not None):
-        raise BadInput("--snapshots compares two snapshots, and takes neither a cluster nor --rev")
+        raise BadInput(CliText.SNAPSHOTS_COMPARES_TWO_SNAPSHOTS())
     with wiring.open_workspace(settings, clusters=request.clusters) as workspace:
         if request.snapshots is not None:
             document = workspace.snapshots_diff(placement, *request.snapshots)
@@ -76,7 +77,7 @@ def diff(placement: str, cluster: str | None, request: DiffOptions, settings: Se
     else:
         _show_clusters([one for one in document["clusters"] if one["compared"]])
     for one in failed:
-        say(f"error: {one['clusterName']} was not compared: {one['message']}")
+        say(CliText.ERROR_NOT_COMPARED(one=one["clusterName"], one_2=one["message"]))
     unread = any(row["state"] == "Unreadable" for one in document.get("clusters", ()) for row in one["objects"])
     if failed or unread:
         return 1
@@ -101,7 +102,7 @@ def _summary(different: int, same: int) -> str:
     return (
         f"{different} of {counted(different + same, 'object')} differ"
         if different
-        else f"no difference in {counted(same, 'object')}"
+        else CliText.NO_DIFFERENCE(count=counted(same, "object"))
     )
 
 

@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from gitfleet.cli.options import combined
+from gitfleet.cli.texts import CliText
 from gitfleet.settings import ElectionSettings, LeaseTerms
 
 _NAME: Final = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
@@ -20,13 +21,13 @@ def election_settings(leader_election: str, lease_duration: int | None) -> Elect
     terms = LeaseTerms() if lease_duration is None else LeaseTerms.of(lease_duration)
     if leader_election == "never":
         if lease_duration is not None:
-            raise click.UsageError("--lease-duration goes with a Lease, and --leader-election never has none")
+            raise click.UsageError(CliText.LEASE_DURATION_GOES_LEASE())
         return None
     if leader_election == "auto":
         return ElectionSettings(terms=terms)
     found = _PLACE.fullmatch(leader_election)
     if found is None or len(found["name"]) > 253:
-        raise click.UsageError(f"--leader-election {leader_election} is none of auto, never and NAMESPACE/NAME")
+        raise click.UsageError(CliText.LEADER_ELECTION_NONE_AUTO(leader_election=leader_election))
     return ElectionSettings(place=(found["namespace"], found["name"]), terms=terms)
 
 

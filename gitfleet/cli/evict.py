@@ -9,6 +9,7 @@ import click
 
 from gitfleet.cli import commits, options
 from gitfleet.cli.messages import say
+from gitfleet.cli.texts import CliText
 from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
 
@@ -49,7 +50,7 @@ def evict(placement: str, cluster: str, target: str | None, settings: Settings) 
             return FilesChange(subject=f"Evict {placement} from {cluster}", write={path: text.encode()})
 
         commits.commit_files(workspace, settings, change, target)
-    say(f"{cluster} may be picked again at once, unless it has a taint that {placement} does not tolerate")
+    say(CliText.PICKED_AGAIN_ONCE(cluster=cluster, placement=placement))
 
 
 def _check(state: FleetState, placement: str, cluster: str) -> None:
@@ -59,18 +60,19 @@ def _check(state: FleetState, placement: str, cluster: str) -> None:
 
     if "/" in placement:
         raise BadInput(
-            f"{placement} is a ResourcePlacement, and only a ClusterResourcePlacement can be evicted",
-            hint="change its policy, or add a taint to the cluster",
+            CliText.RESOURCEPLACEMENT_ONLY_PLACEMENT_EVICTED(placement=placement),
+            hint=CliText.CHANGE_POLICY_ADD_TAINT_CLUSTER(),
         )
     record = state.placements.get(PlacementKey("", placement))
     if record is None:
         raise no_placement(placement, [str(key) for key in state.placements if not key.namespace])
     if record.placement.effective_policy.placement_type is PlacementType.PICK_FIXED:
         raise BadInput(
-            f"{placement} has placementType PickFixed and cannot be evicted",
-            hint=f"take {cluster} out of its spec.policy.clusterNames",
+            CliText.PLACEMENTTYPE_PICKFIXED_CANNOT_EVICTED(placement=placement),
+            hint=CliText.TAKE_OUT_SPEC_POLICY_CLUSTERNAMES(cluster=cluster),
         )
     if cluster not in {binding.cluster for binding in record.bindings}:
         raise BadInput(
-            f"{placement} is not placed on a cluster {cluster}", hint=f"`gitfleet explain {placement}` says where it is"
+            CliText.NOT_PLACED_CLUSTER(placement=placement, cluster=cluster),
+            hint=CliText.GITFLEET_EXPLAIN_SAYS_WHERE(placement=placement),
         )

@@ -12,6 +12,7 @@ from gitfleet.api.snapshots import snapshot_index
 from gitfleet.cli import options
 from gitfleet.cli.messages import left_out, newer_commits, say
 from gitfleet.cli.output import print_json, print_table, show_wrapped
+from gitfleet.cli.texts import CliText
 from gitfleet.errors import BadInput
 from gitfleet.formats.near_names import did_you_mean
 from gitfleet.settings import Settings
@@ -37,7 +38,7 @@ def explain(
     yet, it works out what a reconcile would decide.
     """
     if at is not None and rev is not None:
-        raise BadInput("--at and --rev do not go together", hint="--at reads a state, --rev works out a new one")
+        raise BadInput(CliText.REV_NOT_GO_TOGETHER(), hint=CliText.READS_STATE_REV_WORKS_OUT())
     found = None if rev is not None else _recorded(settings, placement, at)
     if found is None:
         from gitfleet import wiring
@@ -51,8 +52,8 @@ def explain(
         names = [row["clusterName"] for row in rows]
         rows = [row for row in rows if row["clusterName"] == cluster]
         if not rows:
-            hint = did_you_mean(cluster, names, "`gitfleet get clusters` lists what there is")
-            raise BadInput(f'there is no cluster "{cluster}"', hint=hint)
+            hint = did_you_mean(cluster, names, CliText.GITFLEET_GET_CLUSTERS_LISTS())
+            raise BadInput(CliText.NO_CLUSTER(cluster=cluster), hint=hint)
     if output == "json":
         print_json(
             {
@@ -96,7 +97,7 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[
         known = [str(file.placement.key) for file in reader.placements()]
         raise views.no_placement(placement, known, reader.each(RunRecord))
     now = opened.now if at is None else head.last_changed or opened.now
-    what = f"`--rev {settings.watch_branch or 'main'}` works out what they lead to"
+    what = CliText.REV_WORKS_OUT_LEAD(watch_branch=settings.watch_branch or "main")
     if at is None and (newer := newer_commits(opened, what)):
         say(newer)
     beside = views.Recorded(
@@ -137,7 +138,7 @@ def why(placement: str, row: Mapping[str, Any]) -> str:
     if row["selected"] and row["next"]:
         return f"next: {row['next']}"
     if row["selected"] and row["appliedSnapshot"]:
-        return "up to date"
+        return CliText.UP_DATE()
     reason = str(row["reason"]).removeprefix(f'Cluster "{name}" ')
     return f"{reason} ({row['clusterMessage']})" if row["clusterMessage"] else reason
 
@@ -148,18 +149,20 @@ def sentences(placement: str, row: Mapping[str, Any]) -> list[str]:
     reason = str(row["reason"]).removeprefix(f'Cluster "{name}" ')
     lines = [f"{name} is {'picked' if row['selected'] else 'not picked'} for {placement}: {reason}"]
     if row["refusedBy"]:
-        lines.append(f"It was refused by the plug-in {row['refusedBy']}.")
+        lines.append(CliText.REFUSED_PLUG(row=row["refusedBy"]))
     if row["clusterMessage"]:
-        lines.append(f"The cluster is {row['clusterState']}: {row['clusterMessage']}")
+        lines.append(CliText.CLUSTER_IS(row=row["clusterState"], row_2=row["clusterMessage"]))
     if row["scoresByPlugin"]:
         scores = ", ".join(f"{plugin} {score}" for plugin, score in row["scoresByPlugin"].items())
         lines.append(f"Scores: {scores}.")
     if row["remedy"]:
-        lines.append(f"What would change that: {row['remedy']}")
+        lines.append(CliText.WOULD_CHANGE(row=row["remedy"]))
     if row["state"]:
         has = row["appliedSnapshot"] or "nothing yet"
         lines.append(
-            f"Its binding is {row['state']} with {row['resourceSnapshot'] or 'no snapshot yet'}; it has {has}."
+            CliText.ITS_BINDING_IS_WITH_IT(
+                row=row["state"], row_2=row["resourceSnapshot"] or CliText.NO_SNAPSHOT_YET(), has=has
+            )
         )
     if row["next"]:
         lines.append(f"Next: {row['next']}")

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from gitfleet.cli.texts import CliText
 from gitfleet.formats.near_names import did_you_mean
 from gitfleet.formats.sentences import agreeing, counted
 
@@ -24,10 +25,10 @@ _WORDS: Final = (*_PLAIN, *_COUNTED, "none")
 _CONDITION: Final = re.compile(r"(?P<word>[^<>=%\s]*)\s*(?:(?P<sign>[<>=]+)\s*(?P<limit>[^%]*?)\s*(?P<percent>%?))?")
 _LIMIT: Final = re.compile(r"[0-9]{1,9}")
 _VERBS: Final = {
-    "create": "would be created",
-    "update": "would be updated",
-    "delete": "would be deleted",
-    "refuse": "would be refused",
+    "create": CliText.WOULD_CREATED(),
+    "update": CliText.WOULD_UPDATED(),
+    "delete": CliText.WOULD_DELETED(),
+    "refuse": CliText.WOULD_REFUSED(),
 }
 
 
@@ -55,7 +56,7 @@ def read_conditions(text: str) -> tuple[Condition, ...]:
     found = tuple(_condition(part.strip()) for part in text.split(","))
     if any(one.word == "none" for one in found):
         if len(found) > 1:
-            raise ValueError('"none" stands alone: with it nothing makes the plan fail')
+            raise ValueError(CliText.NONE_STANDS_ALONE())
         return ()
     return found
 
@@ -68,24 +69,24 @@ def _condition(text: str) -> Condition:
     if match["sign"] is None:
         return Condition(word)
     if word not in _COUNTED:
-        raise ValueError(f'"{word}" takes no number: write it alone')
+        raise ValueError(CliText.TAKES_NO_NUMBER(word=word))
     if match["sign"] != ">":
-        raise ValueError(f'"{text}": only ">" is known, as in {word}>{match["limit"] or 10}{match["percent"]}')
+        raise ValueError(CliText.ONLY_KNOWN(text=text, word=word, found=match["limit"] or 10, found_2=match["percent"]))
     if not _LIMIT.fullmatch(match["limit"]):
-        raise ValueError(f'"{text}": behind ">" stands a whole number, or one with "%", as in {word}>10')
+        raise ValueError(CliText.BEHIND_STANDS_WHOLE_NUMBER(text=text, word=word))
     limit, percent = int(match["limit"]), bool(match["percent"])
     if percent and word not in _SHARED:
-        raise ValueError(f'"{text}": {word} takes a number, a share is of {" and ".join(_SHARED)} alone')
+        raise ValueError(CliText.TAKES_NUMBER_SHARE_ALONE(text=text, word=word, shared=" and ".join(_SHARED)))
     if percent and limit > 100:
-        raise ValueError(f'"{text}" can never be met: no share is more than 100%')
+        raise ValueError(CliText.NEVER_MET_NO_SHARE_MORE(text=text))
     return Condition(word, limit, percent)
 
 
 def _unknown(word: str) -> str:
     if not word:
-        return "there is an empty condition between the commas"
+        return CliText.EMPTY_CONDITION_BETWEEN_COMMAS()
     meant = did_you_mean(word, _WORDS, f"there are {', '.join(_WORDS)}")
-    return f'"{word}" is no condition; {meant}'
+    return CliText.NO_CONDITION(word=word, meant=meant)
 
 
 def _counted(word: str, document: Mapping[str, Any]) -> tuple[int, int, str]:
@@ -94,18 +95,18 @@ def _counted(word: str, document: Mapping[str, Any]) -> tuple[int, int, str]:
     if word == "errors":
         number = sum(fault["severity"] == "error" for fault in document["faults"])
         blocked = len({row["placement"] for row in document["blocked"]})
-        parts = [f"the commit has {counted(number, 'error')}"] if number else []
-        parts += [f"{counted(blocked, 'placement')} cannot be rolled out"] if blocked else []
+        parts = [CliText.COMMIT_HAS(count=counted(number, "error"))] if number else []
+        parts += [CliText.CANNOT_ROLLED_OUT(count=counted(blocked, "placement"))] if blocked else []
         return number + blocked, 0, " and ".join(parts)
     if word == "unreachable":
         number = len(document["unreachable"])
-        return number, 0, f"{counted(number, 'cluster')} {agreeing(number, 'does', 'do')} not answer"
+        return number, 0, CliText.NOT_ANSWER(count=counted(number, "cluster"), verb=agreeing(number, "does", "do"))
     if word == "held":
         number = len(document["holds"])
         return number, 0, f"{counted(number, 'removal')} {agreeing(number, 'is', 'are')} held"
     if word == "leave":
         number, whole = len(risk["leaving"]), risk["clusters"]
-        return number, whole, f"{number} of {counted(whole, 'cluster')} would leave the fleet"
+        return number, whole, CliText.WOULD_LEAVE_FLEET(number=number, count=counted(whole, "cluster"))
     number, placed = risk[word]["objects"], risk["placed"]
     percent = risk[word]["percent"]
     share = f" of {placed} placed ({percent:g}%)" if word in _SHARED and percent is not None else ""

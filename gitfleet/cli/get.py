@@ -11,6 +11,7 @@ import click
 from gitfleet.cli import options
 from gitfleet.cli.messages import left_out, newer_commits, say
 from gitfleet.cli.output import print_json, print_table, print_yaml, show, show_wrapped
+from gitfleet.cli.texts import CliText
 from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
 
@@ -51,7 +52,7 @@ def get(kind: str, name: str | None, at: str | None, settings: Settings, output:
     elif table.rows:
         print_table(table.columns, table.rows)
     else:
-        say("No resources found")
+        say(CliText.NO_RESOURCES_FOUND())
     if notice and output in ("table", "wide"):
         say(notice)
 
@@ -110,7 +111,7 @@ def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, w
     table = views.table_of(kind, opened.reader, name, now=opened.now, wide=wide)
     _named(kind, name, table.rows)
     if listed_as == "freezes" and at is None:
-        return table, newer_commits(opened, "the next reconcile takes up what they freeze and lift")
+        return table, newer_commits(opened, CliText.NEXT_RECONCILE_TAKES_UP_FREEZE())
     if listed_as != "placements":
         return table, ""
     beside = (views.held_placements_line(opened.reader, name), *views.kept_placements_lines(opened.reader, name))
@@ -125,7 +126,7 @@ def _written(settings: Settings, kind: str, name: str | None, at: str | None) ->
 
     listed_as = list_named(kind)
     if at is not None:
-        raise BadInput(f"{listed_as} stand on the watched branch, not on the state branch", hint="leave --at away")
+        raise BadInput(CliText.STAND_WATCHED_BRANCH(listed_as=listed_as), hint="leave --at away")
     with wiring.open_workspace(settings, clusters="none") as workspace:
         desired = workspace.desired_at(workspace.commit_of(None))
         return views.in_scope(kind, desired_kinds.objects_of(listed_as, desired, name))
@@ -133,7 +134,7 @@ def _written(settings: Settings, kind: str, name: str | None, at: str | None) ->
 
 def _named(kind: str, name: str | None, found: Sequence[Any]) -> Sequence[Any]:
     if name is not None and not found:
-        raise BadInput(f'there is no {kind} "{name}"', hint=f"`gitfleet get {kind}` lists what there is")
+        raise BadInput(CliText.THERE_IS_NO(kind=kind, name=name), hint=CliText.GITFLEET_GET_LISTS(kind=kind))
     return found
 
 
@@ -144,7 +145,7 @@ def _print_objects(objects: Sequence[Any], name: str | None, output: str) -> Non
     elif output == "yaml":
         print_yaml(document)
     elif not objects:
-        say("No resources found")
+        say(CliText.NO_RESOURCES_FOUND())
     else:
         for found in objects:
             show(f"{found['kind'].lower()}/{found['metadata']['name']}")

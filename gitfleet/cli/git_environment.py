@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from gitfleet.cli.messages import say
+from gitfleet.cli.texts import CliText
 from gitfleet.errors import BadInput
 from gitfleet.formats.near_names import did_you_mean
 from gitfleet.settings import GitCredentials, GitHubApp
@@ -23,7 +24,7 @@ def git_credentials() -> GitCredentials:
     password, password_file = _text("GITFLEET_GIT_PASSWORD"), _file("GITFLEET_GIT_PASSWORD_FILE")
     app, proxy = _app(), _text("GITFLEET_GIT_PROXY")
     if sum(one is not None for one in (password, password_file, app)) > 1:
-        raise BadInput(f"give one of GITFLEET_GIT_PASSWORD, GITFLEET_GIT_PASSWORD_FILE and {_APP[0]}, not several")
+        raise BadInput(CliText.GIVE_ONE_GITFLEET_GIT_PASSWORD(app=_APP[0]))
     if proxy is not None:
         _check_proxy(proxy)
     return GitCredentials(
@@ -43,14 +44,14 @@ def warn_of_unknown_variables() -> None:
     for name in sorted(os.environ):
         if name.startswith(_PREFIX) and name not in _KNOWN:
             meant = did_you_mean(name, _KNOWN, f"there are {', '.join(sorted(_KNOWN))}")
-            say(f"warning: the variable {name} counts for nothing; {meant}")
+            say(CliText.WARNING_VARIABLE_COUNTS_NOTHING(name=name, meant=meant))
 
 
 def git_seconds() -> float:
     """How many seconds one fetch or push may take (GITFLEET_GIT_TIMEOUT, 120 by default)."""
     text = _text("GITFLEET_GIT_TIMEOUT") or "120"
     if not text.isdecimal() or not 1 <= int(text) <= _LONGEST_SECONDS:
-        raise BadInput(f"GITFLEET_GIT_TIMEOUT is {text!r}: give whole seconds from 1 to {_LONGEST_SECONDS:.0f}")
+        raise BadInput(CliText.GITFLEET_GIT_TIMEOUT(text=text, longest_seconds=_LONGEST_SECONDS))
     return float(text)
 
 
@@ -61,10 +62,10 @@ def _app() -> GitHubApp | None:
     if app_id is None or installation_id is None or key_file is None:
         missing = [name for name, value in zip(_APP, values, strict=True) if value is None]
         if len(missing) < len(_APP) or api is not None:
-            raise BadInput(f"a GitHub App needs {', '.join(_APP)}; {missing[0]} is not set")
+            raise BadInput(CliText.GITHUB_APP_NEEDS(app=", ".join(_APP), missing=missing[0]))
         return None
     if not installation_id.isdecimal():
-        raise BadInput(f"{_APP[1]} is no number: it stands in the address of the installation's page")
+        raise BadInput(CliText.NO_NUMBER_STANDS_ADDRESS_INSTALLATION(app=_APP[1]))
     return GitHubApp(app_id=app_id, installation_id=installation_id, key_file=Path(key_file), api_url=api or "")
 
 
@@ -75,7 +76,7 @@ def _check_proxy(url: str) -> None:
     except ValueError:
         sound = False
     if not sound:  # it is not repeated: there may be a password in it
-        raise BadInput("GITFLEET_GIT_PROXY is no URL of a proxy", hint="give it as http://HOST:PORT")
+        raise BadInput(CliText.GITFLEET_GIT_PROXY_NO_URL(), hint="give it as http://HOST:PORT")
 
 
 def _text(name: str) -> str | None:

@@ -11,6 +11,7 @@ import click
 
 from gitfleet.cli import options
 from gitfleet.cli.messages import say
+from gitfleet.cli.texts import CliText
 from gitfleet.errors import BadInput
 from gitfleet.formats.sentences import and_more
 
@@ -29,20 +30,22 @@ def init(directory: Path, force: bool) -> None:
         existing = sorted(path for path in files if (directory / path).exists())
         if existing and not force:
             raise BadInput(
-                f"{directory.resolve()} already has {existing[0]}{and_more(len(existing) - 1)}",
-                hint="choose an empty folder, or write over these files with --force",
+                CliText.ALREADY_HAS(
+                    resolve=directory.resolve(), existing=existing[0], and_more=and_more(len(existing) - 1)
+                ),
+                hint=CliText.CHOOSE_EMPTY_FOLDER(),
             )
         for path, content in files.items():
             target = directory / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
     except OSError as error:
-        raise BadInput(f"{error.filename} cannot be written: {error.strerror}") from error
-    say(f"{len(files)} files are in {directory.resolve()}. Next:")
+        raise BadInput(CliText.CANNOT_WRITTEN(file=error.filename, strerror=error.strerror)) from error
+    say(CliText.FILES_NEXT(count=len(files), resolve=directory.resolve()))
     if directory.resolve() != Path.cwd():
         say(f"  cd {shlex.quote(str(directory))}")
-    say('  git init -b main && git add . && git commit -m "My fleet"')
-    say("  gitfleet plan --clusters simulated")
+    say(CliText.GIT_INIT_B_MAIN_GIT())
+    say(CliText.GITFLEET_PLAN_CLUSTERS_SIMULATED())
 
 
 def layout_files() -> list[tuple[str, bytes]]:

@@ -21,6 +21,7 @@ from gitfleet.cli.collector import collect_rarely
 from gitfleet.cli.commands import Commands
 from gitfleet.cli.messages import say
 from gitfleet.cli.streams import EXIT_READER_GONE, OutputLost, guard_streams
+from gitfleet.cli.texts import CliText
 from gitfleet.errors import GitfleetError
 
 _LAST_SECONDS = 0.5
@@ -88,17 +89,17 @@ def _click_failed(error: click.ClickException, arguments: list[str]) -> int:
     say(f"error: {_sentence(_shortened(error.format_message(), arguments))}")
     if not isinstance(error, click.UsageError):
         return EXIT_FAULT
-    say(f"hint: `{error.ctx.command_path if error.ctx else 'gitfleet'} --help` shows what there is")
+    say(CliText.HINT_HELP_SHOWS(command_path=error.ctx.command_path if error.ctx else "gitfleet"))
     return EXIT_USAGE
 
 
 def _unexpected(error: Exception, arguments: list[str]) -> int:
     say(f"unexpected error: {type(error).__name__}")  # its own words may repeat what a Secret holds
     try:
-        where = f"the report is {saved_report(arguments, error)}"
+        where = CliText.REPORT_IS(saved_report=saved_report(arguments, error))
     except OSError as unsaved:
-        where = f"no report could be saved ({unsaved.strerror}): set TMPDIR to a folder that can be written"
-    say(f"This is a defect of gitfleet {__version__}; {where}")
+        where = CliText.NO_REPORT_COULD_SAVED(strerror=unsaved.strerror)
+    say(CliText.DEFECT_GITFLEET(version=__version__, where=where))
     return EXIT_UNEXPECTED
 
 
@@ -107,7 +108,7 @@ def _lost(lost: OutputLost) -> int:
     if lost.reader_gone:
         return EXIT_READER_GONE
     say(f"error: {lost.sentence}")
-    say("hint: free some space, or send the output somewhere else")
+    say(CliText.HINT_FREE_SOME_SPACE())
     return EXIT_FAULT
 
 

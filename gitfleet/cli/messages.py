@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitfleet.cli.folding import folded
+from gitfleet.cli.texts import CliText
 
 if TYPE_CHECKING:
     from gitfleet.wiring_state import OpenedState
@@ -32,7 +33,7 @@ def say(text: str) -> None:
 
 def left_out(sentence: str) -> None:
     """A warning of a file of the state branch that is not in what is shown."""
-    say(f"warning: {sentence}; what is shown is without it, and the next reconcile repairs it")
+    say(CliText.WARNING_SHOWN_WITHOUT(sentence=sentence))
 
 
 def newer_commits(opened: OpenedState, otherwise: str) -> str:
@@ -43,7 +44,7 @@ def newer_commits(opened: OpenedState, otherwise: str) -> str:
     if watched in (None, opened.reader.head().observed_commit):
         return ""
     refused = (fault.message for fault in opened.reader.faults() if f"/{REWRITE_PREFIX}{watched[:12]}" in fault.path)
-    return next(refused, f"newer commits are not reconciled yet: {otherwise}")
+    return next(refused, CliText.NEWER_COMMITS_NOT_RECONCILED_YET(otherwise=otherwise))
 
 
 def warn_some(title: str, sentences: list[str], more: str) -> None:

@@ -14,6 +14,7 @@ import click
 
 from gitfleet.cli.git_environment import git_credentials, git_seconds, warn_of_unknown_variables
 from gitfleet.cli.messages import say
+from gitfleet.cli.texts import CliText
 from gitfleet.errors import MissingPart
 from gitfleet.settings import ConnectionRules, ForgeSettings, HttpSettings, Settings, WhatIfOptions
 
@@ -31,7 +32,7 @@ def _not_ours(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> 
     """Variable names that may be handed on: never gitfleet's own, which hold the credentials of the git remote."""
     ours = [name for name in names if name.upper().startswith("GITFLEET_")]
     if ours:
-        raise click.BadParameter(f"{ours[0]} is gitfleet's own and is given to no other program")
+        raise click.BadParameter(CliText.GITFLEET_OWN_GIVEN_NO_OTHER(ours=ours[0]))
     return names
 
 
@@ -151,13 +152,15 @@ def cache_dir_for(repo: str, chosen: Path | None) -> Path:
     try:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     except RuntimeError:
-        return _temporary_cache("there is no home folder to keep the cache in")
+        return _temporary_cache(CliText.NO_HOME_FOLDER_KEEP_CACHE())
     folder = base / "gitfleet" / "repos" / _folder_name(repo)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        return _temporary_cache(f"the cache folder {folder} cannot be made: {error.strerror}")
-    return folder if os.access(folder, os.W_OK) else _temporary_cache(f"the cache folder {folder} cannot be written")
+        return _temporary_cache(CliText.CACHE_FOLDER_CANNOT_MADE(folder=folder, strerror=error.strerror))
+    return (
+        folder if os.access(folder, os.W_OK) else _temporary_cache(CliText.CACHE_FOLDER_CANNOT_WRITTEN(folder=folder))
+    )
 
 
 def _folder_name(repo: str) -> str:
@@ -174,9 +177,9 @@ def _temporary_cache(why: str) -> Path:
             raise FileNotFoundError
         made = tempfile.TemporaryDirectory(prefix="gitfleet-cache-", ignore_cleanup_errors=True)
     except OSError as error:
-        hint = "mount a folder that can be written (in a pod an emptyDir), and name it with --cache-dir or TMPDIR"
-        raise MissingPart(f"{why}, and there is no temporary directory", hint=hint) from error
-    say(f"warning: {why}; a temporary one is used, so everything is fetched and read again each time")
+        hint = CliText.MOUNT_FOLDER_WRITTEN_POD_EMPTYDIR()
+        raise MissingPart(CliText.NO_TEMPORARY_DIRECTORY(why=why), hint=hint) from error
+    say(CliText.WARNING_TEMPORARY_ONE_USED(why=why))
     return Path(click.get_current_context().with_resource(made))
 
 
@@ -227,13 +230,13 @@ def forge_settings(repo: str, given: ForgeOptions) -> ForgeSettings | None:
     credentials = git_credentials()
     app = credentials.app if name == "github" and file is None and variable is None else None
     if app is None and (file is None) == (variable is None):
-        raise click.UsageError("--forge needs a token: either --forge-token-file FILE or --forge-token-env NAME")
+        raise click.UsageError(CliText.FORGE_NEEDS_TOKEN())
     token = os.environ.get(variable, "").strip() if variable else ""
     if variable and not token:
-        raise click.UsageError(f"the variable {variable} of --forge-token-env is not set")
+        raise click.UsageError(CliText.VARIABLE_FORGE_TOKEN_ENV_NOT(variable=variable))
     repository = given.get("forge_repo") or repository_of(repo)
     if not repository:
-        raise click.UsageError("REPO is no URL with a path OWNER/NAME: name the repository with --forge-repo")
+        raise click.UsageError(CliText.REPO_NO_URL_PATH_OWNER())
     url = given.get("forge_url") or ""
     ca_file = credentials.ca_file
     return ForgeSettings(
@@ -275,11 +278,11 @@ def http_settings(address: str | None, webhook: tuple[str, ...]) -> HttpSettings
         return None
     found = re.fullmatch(r"(?:\[(?P<six>[^\[\]]+)\]|(?P<host>[^\[\]:]*)):(?P<port>[0-9]{1,5})", address)
     if found is None:
-        raise click.UsageError(f"--listen {address} is no ADDRESS:PORT, such as :8080, 127.0.0.1:8080 or [::]:8080")
+        raise click.UsageError(CliText.LISTEN_NO_ADDRESS_PORT(address=address))
     webhooks = tuple(_webhook_of(given) for given in webhook)
     twice = sorted({name for name, _ in webhooks if [one for one, _ in webhooks].count(name) > 1})
     if twice:
-        raise click.UsageError(f"--webhook {twice[0]} is given twice: put both secrets into one file, one on each line")
+        raise click.UsageError(CliText.WEBHOOK_GIVEN_TWICE(twice=twice[0]))
     return HttpSettings(host=found["six"] or found["host"] or "", port=int(found["port"]), webhooks=webhooks)
 
 
@@ -288,7 +291,7 @@ def _webhook_of(given: str) -> tuple[str, Path]:
 
     provider, _, file = given.partition("=")
     if provider not in PROVIDERS or not file:
-        raise click.UsageError(f"--webhook {given} is no PROVIDER=FILE with one of {', '.join(PROVIDERS)}")
+        raise click.UsageError(CliText.WEBHOOK_NO_PROVIDER_FILE_ONE(given=given, providers=", ".join(PROVIDERS)))
     return provider, Path(file)
 
 
@@ -348,10 +351,7 @@ def settings_of_state(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
     from gitfleet.wiring_state import remote_with_state  # what only prints schemas needs no git
 
     if given.get("state_dir") is None and (remote := remote_with_state(repo)) is not None:
-        say(
-            f"warning: this clone has no state branch of its own, and its remote {remote} has one; "
-            f"`git remote get-url {remote}` says what to name as REPO (or -C)"
-        )
+        say(CliText.WARNING_CLONE_NO_STATE_BRANCH(remote=remote))
     return settings_for(repo, **given)
 
 

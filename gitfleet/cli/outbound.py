@@ -10,6 +10,7 @@ from typing import Any, cast
 import click
 
 from gitfleet.cli.options import F, collected
+from gitfleet.cli.texts import CliText
 from gitfleet.formats.hosts import HostPattern, Origin
 from gitfleet.settings import OutboundSettings, Settings
 
@@ -25,7 +26,7 @@ def outbound_from(
     origins = [origin for origin, _ in tokens]
     twice = [given for given, origin in zip(metric_token, origins, strict=True) if origins.count(origin) > 1]
     if twice:
-        raise click.UsageError(f"--metric-token {twice[0]} is the second one for its host: leave one out")
+        raise click.UsageError(CliText.METRIC_TOKEN_SECOND_ONE_HOST(twice=twice[0]))
     return OutboundSettings(
         allowed=tuple(_host_of(given) for given in allow_outbound),
         secret_file=outbound_secret,
@@ -38,10 +39,7 @@ def _host_of(given: str) -> HostPattern:
     try:
         return HostPattern.parse(given)
     except ValueError:
-        raise click.UsageError(
-            f"--allow-outbound {given} is no HOST or HOST:PORT, such as hooks.example.com, "
-            "*.example.com or prometheus.monitoring:9090"
-        ) from None
+        raise click.UsageError(CliText.ALLOW_OUTBOUND_NO_HOST_HOST(given=given)) from None
 
 
 def _token_of(given: str) -> tuple[Origin, Path]:

@@ -8,6 +8,7 @@ import click
 
 from gitfleet.cli import commits, options
 from gitfleet.cli.messages import say
+from gitfleet.cli.texts import CliText
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
@@ -61,11 +62,13 @@ def _commit(kind: str, name: str, target: str | None, settings: Settings, *, pau
 
         def change(there: Tree) -> FilesChange:
             if path not in there:
-                raise BadInput(f"{path} is not there any more", hint="`gitfleet get rollouts` lists what there is")
+                raise BadInput(CliText.NOT_ANY_MORE(path=path), hint=CliText.GITFLEET_GET_ROLLOUTS_LISTS())
             oid = there[path].oid
             content = with_pause(reader.read_blobs([oid], limit=MAX_FILE_BYTES)[oid], rollout, paused)
             verb = "Pause" if paused else "Resume"
-            say(f"{path} {'pauses' if paused else 'resumes'} workload rollout {rollout.key}")
-            return FilesChange(subject=f"{verb} workload rollout {rollout.key}", write={path: content})
+            say(CliText.WORKLOAD_ROLLOUT(path=path, part="pauses" if paused else "resumes", rollout=rollout.key))
+            return FilesChange(
+                subject=CliText.WORKLOAD_ROLLOUT_2(verb=verb, rollout=rollout.key), write={path: content}
+            )
 
         commits.commit_files(workspace, settings, change, target)

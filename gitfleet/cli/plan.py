@@ -10,6 +10,7 @@ from gitfleet.cli import options
 from gitfleet.cli.fail_on import DEFAULT, Condition, read_conditions
 from gitfleet.cli.messages import say
 from gitfleet.cli.output import print_json, show, show_wrapped
+from gitfleet.cli.texts import CliText
 from gitfleet.settings import Settings, WhatIfOptions
 
 EXIT_FAILED = 1
@@ -98,7 +99,7 @@ def plan(request: PlanOptions, what_if: WhatIfOptions, settings: Settings, outpu
                 show_wrapped(line, "      ")
     met = [(condition, sentence) for condition in request.fail_on if (sentence := condition.met(document))]
     for condition, sentence in met:
-        say(f"plan fails on {condition}: {sentence}")
+        say(CliText.PLAN_FAILS(condition=condition, sentence=sentence))
     if met:
         return EXIT_FAILED
     return 2 if request.detailed_exitcode and has_changes(document) else 0

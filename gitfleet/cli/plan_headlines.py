@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gitfleet.cli.plan_groups import names, operations_of, placement_name
+from gitfleet.cli.texts import CliText
 from gitfleet.cli.work_trees import uncommitted
 from gitfleet.formats.sentences import counted, named_briefly
 
 _MOST_NAMED: Final = 4
 _ACTIONS: Final = {"delete": "to delete", "create": "to create", "update": "to update", "refuse": "refused"}
-APPROVE_LATER: Final = (
-    "Merge it, and approve the hold by the name that it then has on the state branch (docs/removal.md)."
-)
+APPROVE_LATER: Final = CliText.MERGE_APPROVE_HOLD_NAME_THEN()
 """How to let a removal happen whose hold has no certain name yet."""
 Line = tuple[str, bool]
 """A line, and whether it belongs to the one above it."""
@@ -23,11 +22,16 @@ def headlines(document: Mapping[str, Any]) -> Iterator[Line]:
     """Renamed placements, leaving clusters and deletions, each with what explains it below."""
     for placement in document["placements"]:
         if placement["formerName"]:
-            yield f"renamed: {placement['formerName']} is {placement_name(placement)} now, and keeps what it has", False
+            yield (
+                CliText.RENAMED_NOW_KEEPS(placement=placement["formerName"], placement_name=placement_name(placement)),
+                False,
+            )
     for cluster in document["risk"]["leaving"]:
         number = counted(cluster["objects"], "object")
-        what = f"its {number} stay there" if cluster["objectsStay"] else f"its {number} are deleted"
-        yield f"leaves the fleet: {cluster['clusterName']}; {what}", False
+        what = (
+            CliText.ITS_STAY_THERE(number=number) if cluster["objectsStay"] else CliText.ITS_ARE_DELETED(number=number)
+        )
+        yield CliText.LEAVES_FLEET(cluster=cluster["clusterName"], what=what), False
     deleted = document["risk"]["delete"]
     if deleted["objects"]:
         yield f"deletes: {_share(deleted, document['risk']['placed'])}: {_when(deleted, document)}", False
@@ -42,8 +46,8 @@ def work_tree_line(document: Mapping[str, Any]) -> str:
         return ""
     changes = uncommitted(tree["changed"])
     if tree["planned"]:
-        return f"Planned with the uncommitted changes of {changes}."
-    return f"Not planned: the work tree has uncommitted changes in {changes}; --work-tree plans them."
+        return CliText.PLANNED_UNCOMMITTED_CHANGES(changes=changes)
+    return CliText.NOT_PLANNED_WORK_TREE_UNCOMMITTED(changes=changes)
 
 
 def later_line(document: Mapping[str, Any]) -> str:
@@ -69,9 +73,9 @@ def risk_lines(document: Mapping[str, Any]) -> Iterator[str]:
     if parts:
         yield f"Risk: {' and '.join(parts)}, on {risk['touched']} of {counted(risk['clusters'], 'cluster')}."
     if namespaces := [f"{row['name']} (on {counted(row['clusters'], 'cluster')})" for row in risk["namespaces"]]:
-        yield f"Namespaces that go with everything in them: {named_briefly(namespaces, _MOST_NAMED)}."
+        yield CliText.NAMESPACES_GO_EVERYTHING(namespaces=named_briefly(namespaces, _MOST_NAMED))
     if losses := [f"{row['placement']} {_share(row, row['placed'])}" for row in risk["losses"]]:
-        yield f"What placements lose: {named_briefly(losses, _MOST_NAMED)}."
+        yield CliText.PLACEMENTS_LOSE(losses=named_briefly(losses, _MOST_NAMED))
 
 
 def blocked_lines(document: Mapping[str, Any]) -> Iterator[str]:
@@ -80,7 +84,7 @@ def blocked_lines(document: Mapping[str, Any]) -> Iterator[str]:
     for row in document["blocked"]:
         found.setdefault((row["placement"], row["message"]), []).append(row["clusterName"])
     for (placement, message), clusters in found.items():
-        yield f"blocked: {placement} changes nothing on {names(tuple(clusters))}: {message}"
+        yield CliText.BLOCKED_CHANGES_NOTHING(placement=placement, tuple=names(tuple(clusters)), message=message)
 
 
 def percent_of(shares: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ from gitfleet.cli.plan_groups import (
 )
 from gitfleet.cli.plan_headlines import APPROVE_LATER, blocked_lines, headlines, later_line, risk_lines, work_tree_line
 from gitfleet.cli.plan_text import summary_line
+from gitfleet.cli.texts import CliText
 from gitfleet.formats.sentences import agreeing, counted
 from gitfleet.views import (
     code_span,
@@ -76,12 +77,14 @@ def _fault_lines(faults: Sequence[Mapping[str, Any]], silent: Sequence[Mapping[s
         place = code_span(f"{fault['path']}:{fault['line']}")
         yield f"- {fault['severity']} {place} {middle}: {code_span(fault['message'], 300)}"
     for cluster in silent:
-        yield f"- {code_span(cluster['clusterName'])} does not answer: {code_span(cluster['message'], 300)}"
+        yield CliText.NOT_ANSWER_2(
+            code_span=code_span(cluster["clusterName"]), code_span_2=code_span(cluster["message"], 300)
+        )
 
 
 def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
-    not_yet = "is not removed" if hold["removes"] else "waits"
-    yield f"**Held:** {code_span(hold_sentence(hold))} {not_yet} until somebody approves it."
+    not_yet = CliText.NOT_REMOVED() if hold["removes"] else "waits"
+    yield CliText.HELD_UNTIL_SOMEBODY_APPROVES(code_span=code_span(hold_sentence(hold)), not_yet=not_yet)
     yield ""
     yield from (f"- {code_span(reason_sentence(reason))}" for reason in hold["reasons"])
     yield ""
@@ -97,9 +100,9 @@ def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
 _WRITES: Final = ("create", "update", "delete")
 _UNCHANGED: Final[Mapping[str | None, str]] = {
     None: "Nothing changes.",
-    "Placement": "Nothing changes: its removal is held.",
-    "Strategy": "Nothing changes: its change from External is held.",
-    "Part": "Nothing changes but for removals that are held.",
+    "Placement": CliText.NOTHING_CHANGES_REMOVAL_HELD(),
+    "Strategy": CliText.NOTHING_CHANGES_CHANGE_FROM_EXTERNAL(),
+    "Part": CliText.NOTHING_CHANGES_BUT_REMOVALS_HELD(),
 }
 
 
@@ -113,7 +116,9 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
     scheduled = placement["scheduled"]
     if scheduled["status"] != "True":
         yield ""
-        yield f"Not scheduled as the policy demands: {code_span(scheduled['message'] or scheduled['reason'], 300)}"
+        yield CliText.NOT_SCHEDULED_POLICY_DEMANDS(
+            code_span=code_span(scheduled["message"] or scheduled["reason"], 300)
+        )
     moves, operations = moves_of(placement), operations_of(placement, diffs_of=())
     later = operations_of(placement, part="later", diffs_of=())
     moved = moves_sentence(placement["moves"])
@@ -131,10 +136,10 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
     yield from table_lines(("what", "object", "clusters", "reason"), rows[:_MOST_ROWS])
     if len(rows) > _MOST_ROWS:
         yield ""
-        yield f"and {len(rows) - _MOST_ROWS} more rows"
+        yield CliText.MORE_ROWS(count=len(rows) - _MOST_ROWS)
     lost = [group for group in operations if group.removed]
     if lost:
-        yield from ("", "Fields that go:", "")
+        yield from ("", CliText.FIELDS_GO(), "")
     for group in lost[:_MOST_ROWS]:
         yield f"- {code_span(group.what)} on {code_span(names(group.clusters))}"
         yield from (f"  - {code_span(sentence, 300)}" for sentence in group.removed)
@@ -159,7 +164,7 @@ def _diff_lines(document: Mapping[str, Any]) -> Iterator[str]:
         remaining -= len(diff)
         if remaining < 0:
             yield ""
-            yield f"and {len(diffs) - shown} more diffs: `gitfleet plan -o json` has them all"
+            yield CliText.MORE_DIFFS_GITFLEET_PLAN_O(count=len(diffs) - shown)
             return
         yield ""
         yield f"<details><summary>{_html(title)}</summary>"

@@ -14,6 +14,7 @@ from gitfleet.cli.plan_headlines import (
     risk_lines,
     work_tree_line,
 )
+from gitfleet.cli.texts import CliText
 from gitfleet.formats.sentences import counted
 from gitfleet.views import (
     answering_file,
@@ -57,7 +58,7 @@ def _fault_lines(faults: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         parts = (f"{fault['path']}:{fault['line']}", fault["object"], fault["field"], fault["message"])
         yield f"{fault['severity']}: {': '.join(part for part in parts if part)}"
     if any(fault["severity"] == "error" for fault in faults):
-        yield "What has errors keeps its last good version."
+        yield CliText.ERRORS_KEEPS_LAST_GOOD_VERSION()
 
 
 def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
@@ -68,8 +69,8 @@ def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {hold_sentence(hold)}"
     for reason in hold["reasons"]:
         yield f"  because {reason_sentence(reason)}"
-    stays = "Nothing of it is removed" if hold["removes"] else "It stays as it is"
-    yield f"  {stays}; the rest of the commit goes out."
+    stays = CliText.NOTHING_REMOVED() if hold["removes"] else CliText.IT_STAYS_AS_IT_IS()
+    yield CliText.REST_COMMIT_GOES_OUT(stays=stays)
     if not final:
         yield f"  {APPROVE_LATER}"
         return
@@ -114,15 +115,15 @@ def _where(placement: Mapping[str, Any], still: bool) -> str:
     """On how many clusters a placement is, whether something of it is held, and whether it is up to date (`still`)."""
     where = counted(sum(row["selected"] for row in placement["clusters"]), "cluster")
     if kept := sum(row["keptByHold"] for row in placement["clusters"]):
-        return f"{where} picked, {kept} kept by a hold"
+        return CliText.PICKED_KEPT_HOLD(where=where, kept=kept)
     held = placement["removalsHeld"]
     if held == "Placement":
-        return f"its removal is held, on {where}"
+        return CliText.REMOVAL_HELD(where=where)
     if held == "Strategy":
-        return f"its change from External is held, on {where}"
+        return CliText.CHANGE_FROM_EXTERNAL_HELD(where=where)
     if held:
-        return f"{'up to date but for held removals' if still else 'removals held,'} on {where}"
-    return f"up to date on {where}" if still else where
+        return f"{(CliText.UP_DATE_BUT_HELD_REMOVALS() if still else 'removals held,')} on {where}"
+    return CliText.UP_DATE_2(where=where) if still else where
 
 
 def closing_lines(document: Mapping[str, Any]) -> Iterator[str]:
@@ -141,7 +142,7 @@ def summary_line(document: Mapping[str, Any]) -> str:
     """One line of counts."""
     summary = document["summary"]
     if not any(summary[action] for action in ("create", "update", "delete", "refuse")):
-        return f"No object changes; {counted(summary['keep'], 'object')} in place."
+        return CliText.NO_OBJECT_CHANGES(count=counted(summary["keep"], "object"))
     words = {
         "create": "to create",
         "update": "to update",

@@ -11,6 +11,7 @@ from gitfleet.api.conditions import ConditionType, Reason
 from gitfleet.api.workload_records import BatchState, RollingState
 from gitfleet.cli.folding import folded
 from gitfleet.cli.output import print_json, print_json_line, printable, show
+from gitfleet.cli.texts import CliText
 from gitfleet.formats.sentences import counted
 from gitfleet.model.events import Event, EventType
 from gitfleet.status import sentence
@@ -96,7 +97,7 @@ class Lines:
         picked, line = self._picked, line_of(event, virtual=at is not None)
         if picked is not None and event.type == EventType.BOUND and _same_place(picked, event):
             self._picked = None
-            line = f"{line_of(picked)}, gets snapshot {event.fields['snapshot']}"
+            line = CliText.GETS_SNAPSHOT(line_of=line_of(picked), fields=event.fields["snapshot"])
         self.finish()
         self._when = when_of(at)
         if event.type == EventType.SCHEDULED:
@@ -190,7 +191,7 @@ def line_of(event: Event, *, virtual: bool = False) -> str:
         case EventType.WORKLOAD_ROLLOUT if _is_on_its_way(event):
             return ""
         case EventType.CRASH:
-            return "gitfleet crashes and restarts; only git remains"
+            return CliText.GITFLEET_CRASHES_RESTARTS()
         case EventType.COMMIT_READ if virtual:
             return ""
         case EventType.SNAPSHOT if virtual:
@@ -233,7 +234,7 @@ def when_of(at: float | None) -> str:
 def ending_of(end: Event) -> str:
     """The last event of a simulation, as a sentence."""
     settled = end.fields["reason"] == "settled"
-    return "nothing moves any more" if settled else "stopped before everything was settled"
+    return CliText.NOTHING_MOVES_ANY_MORE() if settled else CliText.STOPPED_BEFORE_EVERYTHING_SETTLED()
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import click
 
 from gitfleet.cli import options
 from gitfleet.cli.messages import say
+from gitfleet.cli.texts import CliText
 from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
 
@@ -33,7 +34,7 @@ def render(out: Path, rev: str | None, settings: Settings) -> int:
     from gitfleet import wiring
 
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise BadInput(f"{out} is not an empty folder", hint="name an empty or absent folder with --out")
+        raise BadInput(CliText.NOT_EMPTY_FOLDER(out=out), hint=CliText.NAME_EMPTY_ABSENT_FOLDER_OUT())
     with wiring.open_workspace(settings, clusters="recorded") as workspace:
         if rev is None and (rewrite := workspace.rewrite()) is not None:
             say(f"error: {rewrite.fault()}")
@@ -43,13 +44,13 @@ def render(out: Path, rev: str | None, settings: Settings) -> int:
         for path, content in files.items():
             target = (home / path).resolve()
             if not target.is_relative_to(home):
-                raise BadInput(f"{path} lies outside of {out} and is not written")
+                raise BadInput(CliText.LIES_OUTSIDE_NOT_WRITTEN(path=path, out=out))
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
     except OSError as error:
-        raise BadInput(f"{error.filename} cannot be written: {error.strerror}") from error
+        raise BadInput(CliText.CANNOT_WRITTEN(file=error.filename, strerror=error.strerror)) from error
     clusters = {path.split("/")[0] for path in files}
-    say(f"{len(files)} files for {len(clusters)} clusters are in {out}")
+    say(CliText.FILES_CLUSTERS(count=len(files), count_2=len(clusters), out=out))
     for sentence in errors:
         say(f"error: {sentence}")
     return 1 if errors else 0

@@ -10,6 +10,7 @@ import click
 
 from gitfleet.cli import commits, options
 from gitfleet.cli.messages import say
+from gitfleet.cli.texts import CliText
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
@@ -44,13 +45,13 @@ def rollback(
 
         def change(there: Collection[str]) -> FilesChange:
             made = rollback_of(state, wanted, placement, index, strategy, there.__contains__)
-            say(f"{made.path} takes {placement} back to snapshot {index} {made.how}")
+            say(CliText.TAKES_BACK_SNAPSHOT(made=made.path, placement=placement, index=index, how=made.how))
             if made.warning:
                 say(f"warning: {made.warning}")
             for path in made.remove:
-                say(f"{path} goes, which ends its run")
+                say(CliText.GOES_ENDS_RUN(path=path))
             return FilesChange(
-                subject=f"Roll back {placement} to snapshot {index}",
+                subject=CliText.ROLL_BACK_SNAPSHOT(placement=placement, index=index),
                 write={made.path: made.text.encode()},
                 remove=made.remove,
             )

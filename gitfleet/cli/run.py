@@ -19,6 +19,7 @@ from gitfleet.cli.outbound import outbound_options
 from gitfleet.cli.progress import progress_for
 from gitfleet.cli.signals import Ending, ending_gently
 from gitfleet.cli.streams import outlive_stdout
+from gitfleet.cli.texts import CliText
 from gitfleet.cli.watched import Watched, listened
 from gitfleet.cli.watched import watched as watched_options
 from gitfleet.errors import BadInput
@@ -77,7 +78,7 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, wat
     directory is the remote: its work tree is never touched.
     """
     if once and until_settled:
-        raise click.UsageError("--once and --until-settled exclude each other")
+        raise click.UsageError(CliText.ONCE_UNTIL_SETTLED_EXCLUDE_EACH())
     continuous = not (once or until_settled)
     _refuse_contradictions(settings, watched, output, continuous=continuous)
     outlive_stdout()
@@ -86,14 +87,12 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, wat
 
 def _refuse_contradictions(settings: Settings, watched: Watched, output: str, *, continuous: bool) -> None:
     if output == "json" and continuous:
-        raise click.UsageError(
-            "-o json is one document and needs an end: add --once or --until-settled, or use -o jsonl"
-        )
+        raise click.UsageError(CliText.O_JSON_ONE_DOCUMENT_NEEDS())
     if settings.forge is not None and settings.state_dir is not None:
-        raise click.UsageError("--forge shows commits, and with --state-dir there are none")
+        raise click.UsageError(CliText.FORGE_SHOWS_COMMITS())
     if not continuous and (settings.http is not None or not watched.is_default):
         which = "--listen, --notify, --leader-election, --executor and --log-format go"
-        raise click.UsageError(f"{which} with a continuous run, not with --once or --until-settled")
+        raise click.UsageError(CliText.CONTINUOUS_RUN_NOT_ONCE_UNTIL(which=which))
 
 
 def _ending(settings: Settings, output: str, timeout: float, *, once: bool) -> int:
@@ -123,7 +122,7 @@ def _ending(settings: Settings, output: str, timeout: float, *, once: bool) -> i
 def _report_unsettled(result: ReconcileResult, timeout: float) -> None:
     """GitfleetError where something still waits when the time is over, or a rollout failed."""
     if result.frozen:
-        say(f"all that waits is frozen for longer than {timeout:g} s: `gitfleet get freezes`")
+        say(CliText.ALL_WAITS_FROZEN_LONGER(timeout=timeout))
     elif not result.settled:
         raise _not_settled(result, timeout)
     fail_with_rollouts(result)
@@ -162,8 +161,8 @@ def _continuous(settings: Settings, watched: Watched, output: str) -> int:
             if log_format == "plain" or output != "text":
                 shown.append(stack.enter_context(progress_for(output, live=True)).on_event)
             listen = stack.enter_context(listened(workspace, settings, watched, secrets, partial(_show, shown)))
-            does = "is reconciling" if workspace.wake.leads() else "starts and reconciles once it leads"
-            log.info("gitfleet %s %s; Ctrl-C or SIGTERM ends it", __version__, does)
+            does = "is reconciling" if workspace.wake.leads() else CliText.STARTS_RECONCILES_ONCE_LEADS()
+            log.info(CliText.GITFLEET_CTRL_C_SIGTERM_ENDS(), __version__, does)
             workspace.runner(listen).until_stopped()
         if ending.number:
             log.info("interrupted")
@@ -179,21 +178,20 @@ def fail_with_rollouts(result: ReconcileResult) -> None:
     if failed:
         raise BadInput(
             f"{min(failed.values())}{more_than_first(failed)}",
-            hint="`gitfleet get runs -o wide` lists them; add a new run, or remove the file of one that is done with",
+            hint=CliText.GITFLEET_GET_RUNS_O_WIDE(),
         )
     if rollouts := rollout_failures(result.state.rollouts.values()):
         raise BadInput(
             f"{rollouts[0]}{more_than_first(rollouts)}",
-            hint="`gitfleet describe rollout NAME` says it of each cluster; commit other content of its target, or "
-            "remove its file",
+            hint=CliText.GITFLEET_DESCRIBE_ROLLOUT_NAME_SAYS(),
         )
 
 
 def _not_settled(result: ReconcileResult, timeout: float) -> BadInput:
-    waiting = (result.waiting or ("clusters are still moving",))[0]
+    waiting = (result.waiting or (CliText.CLUSTERS_STILL_MOVING(),))[0]
     return BadInput(
-        f"nothing was settled within {timeout:g} s: {waiting}",
-        hint="see `gitfleet get crp` and `gitfleet explain PLACEMENT`, or wait longer with --timeout",
+        CliText.NOTHING_SETTLED_WITHIN(timeout=timeout, waiting=waiting),
+        hint=CliText.SEE_GITFLEET_GET_CRP_GITFLEET(),
     )
 
 
@@ -209,16 +207,20 @@ def show_result(result: ReconcileResult) -> None:
         word, condition = cluster_state(cluster), health_condition(cluster)
         if word is not ClusterState.HEALTHY:
             unreachable.append(f"{name} is {word}" + (f": {condition.message}" if condition else ""))
-    warn_some("cluster", unreachable, "`gitfleet get clusters` lists them all")
+    warn_some("cluster", unreachable, CliText.GITFLEET_GET_CLUSTERS_LISTS_ALL())
     waiting = [*result.asks, *result.waiting]
-    warn_some("waiting", waiting, "`gitfleet explain PLACEMENT` says of each cluster why")
+    warn_some("waiting", waiting, CliText.GITFLEET_EXPLAIN_PLACEMENT_SAYS_EACH())
     pending = [hold for hold in result.state.holds.values() if hold.answer is not Status.TRUE]
     documents = [hold_document(hold) for hold in pending]
     held = [f"{answering_file(document)}: {hold_sentence(document)}" for document in documents]
-    warn_some("held", held, "`gitfleet get holds` lists them all")
+    warn_some("held", held, CliText.GITFLEET_GET_HOLDS_LISTS_ALL())
     for severity in Severity:
         faults = [str(fault) for fault in result.state.faults if fault.severity is severity]
-        warn_some(severity.value, faults, "`gitfleet validate` lists them all")
+        warn_some(severity.value, faults, CliText.GITFLEET_VALIDATE_LISTS_ALL())
     if result.settled:
         bound = sum(len(record.bindings) for record in result.state.placements.values())
-        say(f"settled at commit {result.commit[:12]}: {len(result.state.placements)} placements, {bound} bindings")
+        say(
+            CliText.SETTLED_COMMIT_PLACEMENTS(
+                commit=result.commit[:12], count=len(result.state.placements), bound=bound
+            )
+        )

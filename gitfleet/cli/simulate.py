@@ -11,6 +11,7 @@ from gitfleet.cli import options
 from gitfleet.cli.messages import say, warn_some
 from gitfleet.cli.output import print_table, show
 from gitfleet.cli.progress import ending_of, progress_for, when_of
+from gitfleet.cli.texts import CliText
 from gitfleet.errors import BadInput
 from gitfleet.model.events import Event, EventType
 from gitfleet.settings import Settings, WhatIfOptions
@@ -64,7 +65,7 @@ def simulate(
     if output == "text":
         show("")
         print_table(("PLACEMENT", "CLUSTER", "SNAPSHOT", "AVAILABLE"), _ending(end.fields["placements"]))
-    warn_some("waiting", list(waiting), "-o json has the whole timeline")
+    warn_some("waiting", list(waiting), CliText.O_JSON_WHOLE_TIMELINE())
     say(f"{ending_of(end)}, at {when_of(at).strip()}")
     if save is not None:
         _save(save, events)
@@ -77,8 +78,8 @@ def _save(file: Path, events: list[tuple[float, Event]]) -> None:
     try:
         file.write_text(page_of(events), encoding="utf-8")
     except OSError as error:
-        raise BadInput(f"{file} cannot be written: {error.strerror}") from error
-    say(f"the timeline is in {file}")
+        raise BadInput(CliText.CANNOT_WRITTEN(file=file, strerror=error.strerror)) from error
+    say(CliText.TIMELINE_IS_IN(file=file))
 
 
 def _ending(placements: dict[str, Any]) -> list[tuple[str, str, str, str]]:

@@ -20,6 +20,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 from gitfleet.cli.messages import say
+from gitfleet.cli.texts import CliText
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -33,7 +34,7 @@ class OutputLost(BaseException):
     def __init__(self, error: OSError) -> None:
         super().__init__(str(error))
         self.reader_gone = error.errno == errno.EPIPE
-        self.sentence = f"stdout cannot be written: {error.strerror}"
+        self.sentence = CliText.STDOUT_CANNOT_WRITTEN(strerror=error.strerror)
 
 
 class _Output(io.RawIOBase):
@@ -95,7 +96,7 @@ def _end(error: OSError) -> None:
 def _say(error: OSError) -> None:
     lost = OutputLost(error)
     if not lost.reader_gone:
-        say(f"{lost.sentence}; the work goes on")
+        say(CliText.WORK_GOES(sentence=lost.sentence))
 
 
 def _text(found: TextIO | None, output: _Output) -> TextIO:

@@ -8,6 +8,7 @@ from html import escape
 from typing import Final
 
 from gitfleet.cli.progress import Lines, ending_of, when_of
+from gitfleet.cli.texts import CliText
 from gitfleet.model.events import Event, EventType
 from gitfleet.views import html_document
 
@@ -21,12 +22,12 @@ _PHASES: Final = {
     EventType.REMOVED: "",
 }
 _LEGEND: Final = (
-    ("picked", "picked, waits for its turn"),
-    ("rolling", "is rolled out"),
-    ("applied", "applied, not available"),
+    ("picked", CliText.PICKED_WAITS_TURN()),
+    ("rolling", CliText.ROLLED_OUT()),
+    ("applied", CliText.APPLIED_NOT_AVAILABLE()),
     ("available", "available"),
     ("failed", "failed"),
-    ("leaving", "no longer picked"),
+    ("leaving", CliText.NO_LONGER_PICKED()),
 )
 _STEPS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 43200, 86400)
 """Seconds between two marks of the scale, whole ones since a mark is labelled in whole seconds."""
@@ -64,7 +65,7 @@ def page_of(events: Sequence[tuple[float, Event]]) -> str:
 def _lines(events: Sequence[tuple[float, Event]], end: float) -> Iterator[str]:
     # What the last events lead to would have no width on an axis that ends with them.
     edge = end + max(1.0, end / 10)
-    yield f"<h1>A rollout in virtual time: {escape(when_of(end).strip())}</h1>"
+    yield CliText.H1_ROLLOUT_VIRTUAL_TIME(escape=escape(when_of(end).strip()))
     legend = "".join(f'<span><i class="{word}"></i> {escape(meaning)}</span>' for word, meaning in _LEGEND)
     yield f'<p class="legend">{legend}</p>'
     before = None
@@ -73,7 +74,7 @@ def _lines(events: Sequence[tuple[float, Event]], end: float) -> Iterator[str]:
             yield f"<h2>{escape(placement)}</h2>"
             before = placement
         bar = "".join(_bar(span, edge) for span in spans)
-        yield f'<div class="row"><span class="name">{escape(cluster)}</span><span class="bar">{bar}</span></div>'
+        yield CliText.DIV_CLASS_ROW_SPAN_CLASS(escape=escape(cluster), bar=bar)
     yield f'<div class="scale">{"".join(_scale_marks(edge))}</div>'
     yield "<h2>Everything that happened</h2><pre>"
     yield from (escape(line) for line in _timeline_lines(events))

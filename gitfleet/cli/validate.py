@@ -10,6 +10,7 @@ import click
 from gitfleet.cli import options
 from gitfleet.cli.messages import plain, say
 from gitfleet.cli.output import print_json, show_wrapped
+from gitfleet.cli.texts import CliText
 from gitfleet.formats.sentences import counted
 from gitfleet.settings import Settings
 
@@ -50,12 +51,12 @@ def validate(rev: str | None, work_tree: bool, settings: Settings, output: str) 
         case _:
             for fault in faults:
                 show_wrapped(str(fault) if fault.severity == "error" else f"{fault} (warning)", "  ")
-    what = "the work tree" if read else f"commit {commit[:12]}"
+    what = CliText.WORK_TREE() if read else f"commit {commit[:12]}"
     say(f"{what} has {counted(errors or 'no', 'error')} and {counted(len(faults) - errors or 'no', 'warning')}")
     if unread:
-        say(f"not decrypted: {counted(unread, 'Secret')}; name the key with --sops-age-key-file to have them checked")
+        say(CliText.NOT_DECRYPTED_NAME_KEY_SOPS(count=counted(unread, "Secret")))
     if files is not None and files.changed and not read:
-        say(f"not read: the work tree has uncommitted changes in {uncommitted(files.changed)}; --work-tree reads them")
+        say(CliText.NOT_READ_WORK_TREE_UNCOMMITTED(uncommitted=uncommitted(files.changed)))
     return 1 if errors else 0
 
 
@@ -99,7 +100,7 @@ def sarif_document(faults: Sequence[Fault]) -> dict[str, object]:
         }
         for fault in faults
     ]
-    rule = {"id": "gitfleet", "shortDescription": {"text": "An error in the fleet's config repo"}}
+    rule = {"id": "gitfleet", "shortDescription": {"text": CliText.ERROR_FLEET_CONFIG_REPO()}}
     driver = {"name": "gitfleet", "version": __version__, "rules": [rule]}
     return {
         "version": "2.1.0",

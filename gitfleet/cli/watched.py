@@ -14,6 +14,7 @@ import click
 from gitfleet.cli.election import election_settings, leader_election
 from gitfleet.cli.logs import log_format
 from gitfleet.cli.options import collected
+from gitfleet.cli.texts import CliText
 from gitfleet.settings import ElectionSettings, Settings
 
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ def watched_from(
     for given in notify:
         name, _, file = given.partition("=")
         if not name or not file:
-            raise click.UsageError(f"--notify {given} is no NAME=FILE")
+            raise click.UsageError(CliText.NOTIFY_NO_NAME_FILE(given=given))
         if name in files:
-            raise click.UsageError(f"--notify {name} is given twice")
+            raise click.UsageError(CliText.NOTIFY_GIVEN_TWICE(name=name))
         files[name] = Path(file)
     election = election_settings(leader_election, lease_duration)
     events = kubernetes_events == "auto"

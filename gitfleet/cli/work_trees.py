@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from gitfleet.cli.texts import CliText
 from gitfleet.errors import BadInput
 from gitfleet.formats.sentences import counted, named_briefly
 from gitfleet.settings import Settings
@@ -23,12 +24,12 @@ def files_of(settings: Settings, rev: str | None, wanted: bool) -> WorkTreeFiles
     from gitfleet import wiring
 
     if wanted and rev is not None:
-        raise click.UsageError("--rev and --work-tree exclude each other")
+        raise click.UsageError(CliText.REV_WORK_TREE_EXCLUDE_EACH())
     files = wiring.work_tree_of(settings) if rev is None else None
     if wanted and files is None:
         raise BadInput(
-            f"{settings.repo} has no work tree that can be read here",
-            hint="--work-tree needs the top folder of a clone on this machine, with a commit checked out",
+            CliText.NO_WORK_TREE_READ_HERE(repo=settings.repo),
+            hint=CliText.WORK_TREE_NEEDS_TOP_FOLDER(),
         )
     return files
 

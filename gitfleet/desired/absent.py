@@ -19,22 +19,19 @@ from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun,
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_rollouts import AppRollout
 from gitfleet.desired.present import Present
+from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.model.desired import NAMES_NO_PLACEMENT
 
 _VARIABLE: Final = re.compile(r"\$\{?\s*MEMBER[-_ ]?CLUSTER[^}\"]*\}?", re.IGNORECASE)
-_CORRECT: Final = "correct it, or add it"
-_REMOVE: Final = "correct it, or remove it"
+_CORRECT: Final = DesiredText.CORRECT_ADD()
+_REMOVE: Final = DesiredText.CORRECT_REMOVE()
 _SOUND: Final = re.compile(
     r"\$\{MEMBER-CLUSTER-(NAME|(LABEL-KEY|ANNOTATION-KEY|PROPERTY)-[A-Za-z0-9][-A-Za-z0-9_./]*)\}"
 )
 
 _RUN: Final = "ClusterStagedUpdateRun"
-_NO_VARIABLE: Final = (
-    "holds a variable that does not exist and goes out as it is written; write ${MEMBER-CLUSTER-NAME}, "
-    "${MEMBER-CLUSTER-LABEL-KEY-<label key>}, ${MEMBER-CLUSTER-ANNOTATION-KEY-<key>} or "
-    "${MEMBER-CLUSTER-PROPERTY-<name>}"
-)
+_NO_VARIABLE: Final = DesiredText.HOLDS_VARIABLE_NOT_EXIST_GOES()
 
 
 def absent_notes(value: object, present: Present) -> Iterator[Break]:
@@ -50,11 +47,15 @@ def absent_notes(value: object, present: Present) -> Iterator[Break]:
         case Eviction():
             yield from _of_eviction(value, present)
         case DisruptionBudget():
-            yield from _placement(("metadata", "name"), PlacementKey("", value.name), "it limits nothing", present)
+            yield from _placement(
+                ("metadata", "name"), PlacementKey("", value.name), DesiredText.LIMITS_NOTHING(), present
+            )
         case AppRollout():
-            yield from _placement(("spec", "placementRef", "name"), value.placement, "nothing is rolled out", present)
+            yield from _placement(
+                ("spec", "placementRef", "name"), value.placement, DesiredText.NOTHING_ROLLED_OUT(), present
+            )
         case Quarantine() | Pin():
-            yield from _placement(("spec", "placement"), value.placement, "it is about nothing", present)
+            yield from _placement(("spec", "placement"), value.placement, DesiredText.ABOUT_NOTHING(), present)
         case Approval():
             yield from _of_approval(value, present)
         case FreezeOverride():
@@ -74,19 +75,19 @@ def _cluster(here: Location, name: str, so: str, present: Present) -> Iterator[B
     known = present.named(MemberCluster)
     if name not in known and not present.hidden.has_object("MemberCluster", name):
         hint = present.meant(name, known, _CORRECT)
-        yield here, f"names a cluster that is not in the repo, so {so}; {hint}"
+        yield here, DesiredText.NAMES_CLUSTER_NOT_REPO(so=so, hint=hint)
 
 
 def _of_placement(placement: Placement, present: Present) -> Iterator[Break]:
     for index, name in enumerate(placement.effective_policy.cluster_names):
         here = ("spec", "policy", "clusterNames", index)
-        yield from _cluster(here, name, "nothing is placed there", present)
+        yield from _cluster(here, name, DesiredText.NOTHING_PLACED(), present)
 
 
 def _of_override(override: Override, present: Present) -> Iterator[Break]:
     if (named := override.placement) is not None:
         key = PlacementKey(override.key.namespace if named.scope == "Namespaced" else "", named.name)
-        yield from _placement(("spec", "placement", "name"), key, "nothing is overridden", present)
+        yield from _placement(("spec", "placement", "name"), key, DesiredText.NOTHING_OVERRIDDEN(), present)
     yield from _misspelt_variables(override)
 
 
@@ -102,12 +103,12 @@ def _of_run(run: StagedRun, present: Present) -> Iterator[Break]:
     known = present.accepted.runs.get(run.key)
     begun = known is not None and bool(known.status.stages)
     if known is None or not begun or not known.finished:
-        so = "the run fails" if begun else "the run cannot begin"
+        so = DesiredText.RUN_FAILS() if begun else DesiredText.RUN_CANNOT_BEGIN()
         yield from _placement(("spec", "placementName"), placement_of(run), so, present)
     name, strategies = run.strategy_name, present.named(StagedStrategy, run.key.namespace)
     if not begun and name not in strategies and not present.hidden.has_object(strategy_kind(run.key.namespace), name):
         hint = present.meant(name, strategies, _CORRECT)
-        sentence = f"names a strategy that is not in the repo, so the run cannot begin; {hint}"
+        sentence = DesiredText.NAMES_STRATEGY_NOT_REPO(hint=hint)
         yield ("spec", "stagedRolloutStrategyName"), sentence
 
 
@@ -115,8 +116,8 @@ def _of_eviction(eviction: Eviction, present: Present) -> Iterator[Break]:
     known = present.accepted.evictions.get(eviction.name)
     if known is None or known.executed is None:
         key = PlacementKey("", eviction.placement_name)
-        yield from _placement(("spec", "placementName"), key, "nothing is evicted", present)
-        yield from _cluster(("spec", "clusterName"), eviction.cluster_name, "nothing is evicted", present)
+        yield from _placement(("spec", "placementName"), key, DesiredText.NOTHING_EVICTED(), present)
+        yield from _cluster(("spec", "clusterName"), eviction.cluster_name, DesiredText.NOTHING_EVICTED(), present)
 
 
 def _of_approval(approval: Approval, present: Present) -> Iterator[Break]:
@@ -126,11 +127,11 @@ def _of_approval(approval: Approval, present: Present) -> Iterator[Break]:
     runs = present.named(StagedRun, key.namespace)
     if (run := runs.get(key.name)) is None:
         hint = present.meant(key.name, runs, _REMOVE)
-        sentence = f"names a run that is not in the repo, so it answers nothing; {hint}"
+        sentence = DesiredText.NAMES_RUN_NOT_REPO(hint=hint)
         yield ("spec", "parentStageRollout"), sentence
     elif (stages := _stages(run, present)) and stage not in stages:
         hint = present.meant(stage, stages, _REMOVE)
-        yield ("spec", "targetStage"), f"names a stage that the run does not have, so it answers nothing; {hint}"
+        yield ("spec", "targetStage"), DesiredText.NAMES_STAGE_RUN_NOT(hint=hint)
 
 
 def _stages(run: StagedRun, present: Present) -> set[str]:
@@ -144,7 +145,7 @@ def _stages(run: StagedRun, present: Present) -> set[str]:
 def _unknown(field: str, names: Iterable[str], known: set[str], present: Present) -> Iterator[Break]:
     for index, name in enumerate(names):
         if name not in known:
-            yield ("spec", field, index), f"names nothing that there is; {present.meant(name, known, _REMOVE)}"
+            yield ("spec", field, index), DesiredText.NAMES_NOTHING(meant=present.meant(name, known, _REMOVE))
 
 
 def _misspelt_variables(override: Override) -> Iterator[Break]:

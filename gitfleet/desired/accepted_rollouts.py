@@ -13,8 +13,9 @@ from gitfleet.api.annotations import below
 from gitfleet.api.rollout_plans import RolloutBatch, RolloutPlan
 from gitfleet.api.workload_records import RolloutRecord
 from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait, WorkloadRollout
+from gitfleet.desired.texts import DesiredText
 
-_FIXED: Final = "cannot change while the rollout runs; put it back, or change the target"
+_FIXED: Final = DesiredText.CANNOT_CHANGE_WHILE_ROLLOUT_RUNS()
 
 
 def rollout_of(record: RolloutRecord) -> WorkloadRollout:
@@ -35,7 +36,7 @@ def _rollout_of(record: RolloutRecord) -> WorkloadRollout:
             order=record.order,
         )
     if record.placement_ref is None:
-        raise ValueError(f"the record of {record.key} names neither a workload nor a placement")
+        raise ValueError(DesiredText.RECORD_NAMES_NEITHER_WORKLOAD_NOR(record=record.key))
     return AppRollout(
         key=record.key,
         kind=record.kind,
@@ -97,17 +98,15 @@ def _of_plan(old: RolloutPlan, new: RolloutPlan, partition_name: str) -> Iterato
     yield from (((name,), _FIXED) for name, (before, after) in pairs.items() if before != after)
     partition = _partition(old)
     if _partition(new) < partition:
-        yield (partition_name,), f"can only be raised while the rollout runs, and it was {partition}; put that back"
+        yield (partition_name,), DesiredText.ONLY_RAISED_WHILE_ROLLOUT_RUNS(partition=partition)
     if bool(old.batches) != bool(new.batches):
         return
     for number, before in enumerate(old.batches[: partition + 1]):
         if number >= len(new.batches):
-            yield ("rolloutBatches",), f"needs batch {number}, which may not go while the rollout runs; put it back"
+            yield ("rolloutBatches",), DesiredText.NEEDS_BATCH_NOT_GO_WHILE(number=number)
         elif _without_metrics(before) != _without_metrics(new.batches[number]):
-            sentence = (
-                f"is not after batch {partition} (lastBatchToRollout), so it cannot change while the rollout runs"
-            )
-            yield ("rolloutBatches", number), f"{sentence}; put it back, or change the target"
+            sentence = DesiredText.NOT_AFTER_BATCH_LASTBATCHTOROLLOUT(partition=partition)
+            yield ("rolloutBatches", number), DesiredText.PUT_BACK_CHANGE_TARGET(sentence=sentence)
 
 
 def _number(plan: RolloutPlan) -> int:

@@ -14,6 +14,7 @@ from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.values import is_kind_name, is_reserved_namespace
 from gitfleet.desired.field_types import NO_MAPPING, type_breaks
 from gitfleet.desired.identity import NO_KIND, kind_breaks, known_scope, metadata_breaks, scope_break
+from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.kinds import BUILT_IN_KINDS, is_envelope_kind
 from gitfleet.formats.sops import METADATA, is_encrypted_text, is_sops_encrypted
 from gitfleet.formats.yaml_reader import UnreadableText
@@ -56,7 +57,7 @@ def _data_key_breaks(kind: GroupKind, body: JsonObject) -> Iterator[Break]:
         entries = body.get(field)
         for key in entries if isinstance(entries, Mapping) else ():
             if not _DATA_KEY.fullmatch(str(key)):
-                yield (field, key), "is no key that an API server takes: use letters, digits, -, _ and .; rename it"
+                yield (field, key), DesiredText.NO_KEY_API_SERVER_TAKES()
 
 
 def _undecryptable_breaks(kind: GroupKind, body: JsonObject) -> Iterator[Break]:
@@ -66,7 +67,7 @@ def _undecryptable_breaks(kind: GroupKind, body: JsonObject) -> Iterator[Break]:
     entries = body.get("stringData") if not is_known else None
     for key, text in entries.items() if isinstance(entries, Mapping) else ():
         if is_encrypted_text(text):
-            yield ("stringData", key), "is encrypted with SOPS, and the `sops` metadata are missing; encrypt it again"
+            yield ("stringData", key), DesiredText.ENCRYPTED_SOPS_SOPS_METADATA_MISSING()
 
 
 def enveloped_breaks(envelope: Manifest, scopes: Mapping[GroupKind, bool]) -> list[Break]:
@@ -90,7 +91,7 @@ def _text_sentences(text: Any, envelope: Manifest, scopes: Mapping[GroupKind, bo
     try:
         documents = documents_in(text if isinstance(text, str) else "")
     except UnreadableText as unreadable:
-        yield f"cannot be read as objects: {unreadable}"
+        yield DesiredText.CANNOT_READ_OBJECTS(unreadable=unreadable)
         return
     for number, inner in enumerate(documents, 1):
         for place, sentence in _inner_breaks(inner, envelope, scopes):
@@ -101,9 +102,9 @@ def _text_sentences(text: Any, envelope: Manifest, scopes: Mapping[GroupKind, bo
 def _inner_breaks(inner: Any, envelope: Manifest, scopes: Mapping[GroupKind, bool]) -> list[Break]:
     """What keeps an entry of an envelope from being an object that may be in it."""
     if not isinstance(inner, Mapping):
-        return [((), "must be an object; write apiVersion, kind and metadata")]
+        return [((), DesiredText.MUST_OBJECT_WRITE_APIVERSION())]
     breaks: list[Break] = [
-        ((field,), "must be a string; correct it")
+        ((field,), DesiredText.MUST_STRING_CORRECT())
         for field in ("apiVersion", "kind")
         if not isinstance(inner.get(field), str)
     ]
@@ -115,11 +116,11 @@ def _inner_breaks(inner: Any, envelope: Manifest, scopes: Mapping[GroupKind, boo
     key = key_of(inner)
     breaks = kind_breaks(key)
     if is_sops_encrypted(inner):
-        breaks.append(((METADATA,), "says that the object is encrypted with SOPS; write it to a file of its own"))
+        breaks.append(((METADATA,), DesiredText.SAYS_OBJECT_ENCRYPTED_SOPS()))
     if sentence := scope_break(known_scope(key.group_kind, scopes), key.kind, key.namespace):
         breaks.append((("metadata", "namespace"), sentence))
     elif key.group_kind == GroupKind("", "Namespace") and is_reserved_namespace(key.name):
-        breaks.append((("metadata", "name"), "is a reserved namespace, which cannot be placed; name another"))
+        breaks.append((("metadata", "name"), DesiredText.RESERVED_NAMESPACE_CANNOT_PLACED()))
     elif wrong := misplacement(envelope.key, key):
-        breaks.append((("metadata", "namespace"), f"{wrong}; correct it"))
+        breaks.append((("metadata", "namespace"), DesiredText.CORRECT_IT(wrong=wrong)))
     return breaks + shape_breaks(key.group_kind, inner)

@@ -27,6 +27,7 @@ from gitfleet.desired.identity import known_scope, scope_break
 from gitfleet.desired.paths import FLEET_FILE
 from gitfleet.desired.readings import ReadObject
 from gitfleet.desired.recovery import Recovery
+from gitfleet.desired.texts import DesiredText
 from gitfleet.desired.updates import (
     approval_update_breaks,
     eviction_update_breaks,
@@ -99,10 +100,10 @@ def _selector_breaks(placement: Placement, scopes: Mapping[GroupKind, bool]) -> 
         namespaced = known_scope(GroupKind(selector.group, selector.kind), scopes)
         here = ("spec", "resourceSelectors", index, "kind")
         if placement.key.namespace and namespaced is False:
-            sentence = f"{selector.kind} is a cluster-scoped kind; select it in a ClusterResourcePlacement"
+            sentence = DesiredText.CLUSTER_SCOPED_KIND(selector=selector.kind)
             breaks.append((here, sentence))
         elif not placement.key.namespace and namespaced and not mixed:
-            sentence = f"{selector.kind} is a namespaced kind; select its Namespace, or use a ResourcePlacement"
+            sentence = DesiredText.NAMESPACED_KIND_SELECT_NAMESPACE(selector=selector.kind)
             breaks.append((here, sentence))
     return breaks
 
@@ -178,10 +179,10 @@ def override_refusals(
         places = [(override.key.namespace, r.group, r.kind, r.name) for r in override.resources]
         for index, place in enumerate(places):
             if place in taken:
-                sentence = f"selects a resource that {taken[place].label} already overrides; keep it in one of the two"
+                sentence = DesiredText.SELECTS_RESOURCE_ALREADY_OVERRIDES(taken=taken[place].label)
                 notes.append((("spec", override.selectors_field, index), sentence))
         if counts[override.key.kind] >= MAX_OVERRIDES:
-            notes.append(((), f"there may be at most {MAX_OVERRIDES} of this kind; merge or remove some"))
+            notes.append(((), DesiredText.MOST_KIND_MERGE_REMOVE_SOME(max_overrides=MAX_OVERRIDES)))
         refused += [(item, note) for note in notes]
         if not notes:
             counts[override.key.kind] += 1
@@ -217,7 +218,9 @@ def exported_warnings(objects: Iterable[ReadObject], accepted: FleetState) -> Re
         elif isinstance(item.value, Eviction) and item.value.is_over:
             eviction = accepted.evictions.get(item.value.name)
             if eviction is None or any(DECIDED_ELSEWHERE in known.message for known in eviction.conditions):
-                warned.append((item, (("status", "conditions"), f"say that it {item.value.elsewhere}")))
+                warned.append(
+                    (item, (("status", "conditions"), DesiredText.SAY_THAT_IT(elsewhere=item.value.elsewhere)))
+                )
     return warned
 
 
@@ -239,14 +242,14 @@ def pin_refusals(objects: Iterable[ReadObject], recovery: Recovery, changed: Col
     for item, pin in sorted(((item, item.value) for item in objects if isinstance(item.value, Pin)), key=rank):
         other = first.setdefault(pin.placement, item)
         if other is not item:
-            note = f"is pinned by {other.origin} already; remove one of the two"
+            note = DesiredText.PINNED_ALREADY_REMOVE_ONE_TWO(origin=other.origin)
             refused.append((item, (("spec", "placement"), note)))
     return refused
 
 
 def connection_refusals(objects: Iterable[ReadObject]) -> Refusals:
     """Clusters that nothing says how to reach."""
-    sentence = "is required; add a context, a kubeconfig, inCluster, pull or simulated (docs/clusters.md)"
+    sentence = DesiredText.REQUIRED_ADD_CONTEXT()
     found = [item for item in objects if isinstance(item.value, MemberCluster) and item.value.connection is None]
     return [(item, (("spec", "connection"), sentence)) for item in found]
 
@@ -256,5 +259,5 @@ def config_refusals(objects: Iterable[ReadObject], kept: Collection[Identity]) -
     path."""
     configs = [item for item in objects if isinstance(item.value, FleetConfig)]
     configs.sort(key=lambda item: (item.identity not in kept, item.origin.path != FLEET_FILE, item.origin))
-    sentence = f"is a second configuration beside {configs[0].origin.path}; keep one" if configs else ""
+    sentence = DesiredText.SECOND_CONFIGURATION_BESIDE(origin=configs[0].origin.path) if configs else ""
     return [(item, ((), sentence)) for item in configs[1:]]

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from gitfleet.api import Break, dotted
 from gitfleet.api.objects import GroupKind, JsonObject, Manifest, Origin
 from gitfleet.desired.contents import shape_breaks
+from gitfleet.desired.texts import DesiredText
 from gitfleet.errors import GiveUp, RetryLater
 from gitfleet.formats.sops import METADATA, encrypted_outside, is_encrypted_text, with_values
 from gitfleet.model.failures import Failure, Subject, attempt
@@ -18,7 +19,7 @@ from gitfleet.model.failures import Failure, Subject, attempt
 Decrypted: TypeAlias = Callable[[Manifest], JsonObject]
 """An encrypted object as it is to be applied; GiveUp why it cannot be."""
 _SECRET: Final = GroupKind("", "Secret")
-_ENCRYPT: Final = "encrypt the file again with --encrypted-regex '^(data|stringData)$'"
+_ENCRYPT: Final = DesiredText.ENCRYPT_FILE_AGAIN_ENCRYPTED_REGEX()
 
 
 def encrypted_breaks(kind: GroupKind, body: JsonObject, origin: Origin) -> list[Break]:
@@ -26,21 +27,15 @@ def encrypted_breaks(kind: GroupKind, body: JsonObject, origin: Origin) -> list[
     metadata: Any = body[METADATA]
     why = ""
     if kind != _SECRET:
-        why = "says that the object is encrypted with SOPS, and gitfleet decrypts Secrets alone; write a Secret for it"
+        why = DesiredText.SAYS_OBJECT_ENCRYPTED_SOPS_GITFLEET()
     elif not origin.blob:
-        why = (
-            "says that the object is encrypted with SOPS, and gitfleet decrypts nothing that kustomize or Helm made; "
-            "move the Secret to a file that is placed as it is"
-        )
+        why = DesiredText.SAYS_OBJECT_ENCRYPTED_SOPS_GITFLEET_DECRYPTS()
     elif metadata.get("key_groups") or not _is_for_age(metadata.get("age")):
-        why = "names no age recipient, and gitfleet decrypts with age keys alone; add one with `sops updatekeys`"
+        why = DesiredText.NAMES_NO_AGE_RECIPIENT()
     elif metadata.get("mac_only_encrypted"):
-        why = (
-            "has mac_only_encrypted, so its MAC notices no change of name or namespace; encrypt the file without "
-            "--mac-only-encrypted"
-        )
+        why = DesiredText.MAC_ONLY_ENCRYPTED()
     elif place := encrypted_outside(body):
-        why = f"encrypts more than data and stringData ({dotted(place)}), which nothing can be selected by; {_ENCRYPT}"
+        why = DesiredText.ENCRYPTS_MORE_DATA_STRINGDATA(place=dotted(place), encrypt=_ENCRYPT)
     if why:
         return [((METADATA,), why)]
     return shape_breaks(kind, with_values(body, lambda _, text: "" if is_encrypted_text(text) else text))
@@ -54,7 +49,7 @@ def decrypted_breaks(manifest: Manifest, decrypted: Decrypted) -> list[Break]:
     if isinstance(body.cause, RetryLater):
         raise body.cause
     why = f"the file {body.cause}" if isinstance(body.cause, GiveUp) else body.sentence
-    return [((METADATA,), f"cannot be used, since {why}")]
+    return [((METADATA,), DesiredText.CANNOT_USED_SINCE(why=why))]
 
 
 def _is_for_age(recipients: Any) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.runs import RunConditionType
 from gitfleet.api.staged import BEGAN_ELSEWHERE, StagedRun
+from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.yaml_scalars import shown
 
 
@@ -24,9 +25,9 @@ def with_beginning(run: StagedRun, value: JsonObject) -> StagedRun:
     index = parts.get("resourceSnapshotIndexUsed")
     is_clear = bool(parts.get("stagesStatus") or index or said.keys() & set(RunConditionType))
     ends = {"True": "succeeded", "False": "failed"}
-    how = ends.get(said.get(RunConditionType.SUCCEEDED, ""), "began" if is_clear else "may have begun")
-    snapshot = f" with snapshot {shown(str(index))} of that hub" if index else ""
-    sentence = f"it {how} {BEGAN_ELSEWHERE}{snapshot}, so it never begins here; add a new run, without status"
+    how = ends.get(said.get(RunConditionType.SUCCEEDED, ""), "began" if is_clear else DesiredText.MAY_HAVE_BEGUN())
+    snapshot = DesiredText.SNAPSHOT_HUB(index=shown(str(index))) if index else ""
+    sentence = DesiredText.NEVER_BEGINS_HERE(how=how, began_elsewhere=BEGAN_ELSEWHERE, snapshot=snapshot)
     return replace(run, began_elsewhere=sentence)
 
 

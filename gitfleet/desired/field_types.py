@@ -11,10 +11,12 @@ from typing import Any, Final
 
 from gitfleet.api import Break
 from gitfleet.api.objects import JsonObject
+from gitfleet.api.texts import ApiText
+from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.kind_fields import field_types
 from gitfleet.formats.quantities import InvalidQuantity, parse_quantity
 
-NO_MAPPING: Final = "must be a mapping; correct it"
+NO_MAPPING: Final = DesiredText.MUST_MAPPING_CORRECT()
 _FINALIZERS: Final = {"finalizers": "[string"}
 """Of an object's metadata, what is neither judged by `identity` nor taken off before the object is placed."""
 
@@ -46,7 +48,7 @@ def _breaks(code: str, value: Any) -> list[Break]:
         return [((), sentence)] if (sentence := judge(value)) else []
     if code[0] == "[":
         if not isinstance(value, list):
-            return [((), "must be a list; correct it")]
+            return [((), DesiredText.MUST_LIST_CORRECT())]
         return _of_each((code[1:], index, inner) for index, inner in enumerate(value))
     if not isinstance(value, dict):
         return [] if code[0] == "?" else [((), NO_MAPPING)]
@@ -58,29 +60,29 @@ def _breaks(code: str, value: Any) -> list[Break]:
 def _no_string(value: Any) -> str:
     if isinstance(value, str):
         return ""
-    return "must be a string; correct it" if isinstance(value, list | dict) else "must be a string; put it in quotes"
+    return DesiredText.MUST_STRING_CORRECT() if isinstance(value, list | dict) else ApiText.MUST_STRING_PUT_QUOTES()
 
 
 def _no_boolean(value: Any) -> str:
-    return "" if isinstance(value, bool) else "must be true or false, without quotes; correct it"
+    return "" if isinstance(value, bool) else DesiredText.MUST_TRUE_FALSE()
 
 
 def _no_integer(bits: int) -> Callable[[Any], str]:
     def judge(value: Any) -> str:
         if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
-            return "must be an integer, without quotes; correct it"
-        return "" if -(2 ** (bits - 1)) <= value < 2 ** (bits - 1) else f"must be an integer of {bits} bits; correct it"
+            return DesiredText.MUST_INTEGER_WITHOUT_QUOTES()
+        return "" if -(2 ** (bits - 1)) <= value < 2 ** (bits - 1) else DesiredText.MUST_INTEGER_BITS(bits=bits)
 
     return judge
 
 
 def _no_number(value: Any) -> str:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return "" if is_number else "must be a number, without quotes; correct it"
+    return "" if is_number else DesiredText.MUST_NUMBER_WITHOUT_QUOTES()
 
 
 def _no_integer_or_string(value: Any) -> str:
-    return "must be an integer or a string; correct it" if not isinstance(value, str) and _no_integer(32)(value) else ""
+    return DesiredText.MUST_INTEGER_STRING() if not isinstance(value, str) and _no_integer(32)(value) else ""
 
 
 def _no_quantity(value: Any) -> str:
@@ -88,9 +90,9 @@ def _no_quantity(value: Any) -> str:
         try:
             parse_quantity(value)
         except InvalidQuantity:
-            return "must be a quantity such as 500m or 1Gi; correct it"
+            return DesiredText.MUST_QUANTITY_M_GI()
         return ""
-    return "must be a quantity such as 500m or 1Gi; correct it" if _no_number(value) else ""
+    return DesiredText.MUST_QUANTITY_M_GI() if _no_number(value) else ""
 
 
 def _no_base64(value: Any) -> str:
@@ -99,7 +101,7 @@ def _no_base64(value: Any) -> str:
     try:
         b64decode("".join(value.split()), validate=True)
     except ValueError:
-        return "must be base64; encode it, or use stringData in a Secret and data in a ConfigMap"
+        return DesiredText.MUST_BASE64_ENCODE()
     return ""
 
 

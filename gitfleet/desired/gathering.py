@@ -23,7 +23,9 @@ from gitfleet.desired.paths import (
 from gitfleet.desired.readings import FileReading
 from gitfleet.desired.release_namespaces import declared_scopes, in_namespace
 from gitfleet.desired.request import SUBMODULE, SYMLINK, DesiredRequest, SourceFile
+from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.limits import MAX_FILE_BYTES, MAX_FILES
+from gitfleet.formats.texts import FormatsText
 
 
 @dataclass(slots=True)
@@ -56,7 +58,7 @@ def gather(request: DesiredRequest) -> Gathered:
             continue
         read += 1
         if read > MAX_FILES:
-            message = f"the commit has more than {MAX_FILES} files to read; ignore some in {IGNORE_FILE}"
+            message = DesiredText.COMMIT_MORE_FILES_READ(max_files=MAX_FILES, ignore_file=IGNORE_FILE)
             gathered.faults.append(Fault(path, 1, "", "", message))
             gathered.closed += [later for later in wanted if later >= path and is_manifest_path(later)]
             break
@@ -70,7 +72,7 @@ def _ignore_rules(request: DesiredRequest, gathered: Gathered) -> IgnoreRules:
     if source is None:
         return IgnoreRules()
     if source.mode in (SYMLINK, SUBMODULE) or (source.size or 0) > MAX_FILE_BYTES:
-        message = f"is no file of at most {MAX_FILE_BYTES} bytes, so that none of its rules is read; put the rules here"
+        message = DesiredText.NO_FILE_MOST_BYTES(max_file_bytes=MAX_FILE_BYTES)
         gathered.faults.append(Fault(IGNORE_FILE, 1, "", "", message))
         return IgnoreRules()
     rules = read_ignore(request.contents(source.blob))
@@ -83,21 +85,21 @@ def _closed_entry(path: str, source: SourceFile) -> Fault | None:
     if source.mode not in (SYMLINK, SUBMODULE):
         return None
     what = "symbolic link" if source.mode == SYMLINK else "submodule"
-    message = f"is a {what}, which is never followed; put the files themselves here, or ignore it in {IGNORE_FILE}"
+    message = DesiredText.NEVER_FOLLOWED_PUT_FILES_THEMSELVES(what=what, ignore_file=IGNORE_FILE)
     expected = is_ours(path) or is_manifest_path(path)
     return Fault(path, 1, "", "", message, Severity.ERROR if expected else Severity.WARNING)
 
 
 def _read_entry(path: str, source: SourceFile, request: DesiredRequest, gathered: Gathered) -> None:
     if source.size is not None and source.size > MAX_FILE_BYTES:
-        message = f"has {source.size} bytes, more than the {MAX_FILE_BYTES} that are read; split the file"
+        message = FormatsText.BYTES_MORE_READ(count=source.size, limit=MAX_FILE_BYTES)
         gathered.faults.append(Fault(path, 1, "", "", message))
         gathered.closed.append(path)
         return
     reading = source.read(path, request.contents)
     if reading is None:
-        why = "is too large to be read" if source.size else "could not be read"
-        message = source.why or f"{why}; split the file, or ignore it in {IGNORE_FILE}"
+        why = DesiredText.TOO_LARGE_READ() if source.size else DesiredText.COULD_NOT_READ()
+        message = source.why or DesiredText.SPLIT_FILE_IGNORE(why=why, ignore_file=IGNORE_FILE)
         gathered.faults.append(Fault(path, 1, "", "", message))
         gathered.closed.append(path)
         return
@@ -119,6 +121,6 @@ def _read_built(folders: Mapping[str, str], request: DesiredRequest, gathered: G
             gathered.readings[path] = reading
             continue
         why = built.why if built is not None else ""
-        message = why or f"the folder was not built; commit the built manifests, or ignore it in {IGNORE_FILE}"
+        message = why or DesiredText.FOLDER_NOT_BUILT(ignore_file=IGNORE_FILE)
         gathered.faults.append(Fault(path, 1, "", "", message))
         gathered.closed.append(path)

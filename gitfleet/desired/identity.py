@@ -8,11 +8,13 @@ from typing import Any, Final
 from gitfleet.api import Break
 from gitfleet.api.kinds import KINDS
 from gitfleet.api.objects import GroupKind, ObjectKey
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import is_namespace_name, is_object_name
 from gitfleet.desired.known_kinds import API_FIELDS, BUILT_IN, is_kubernetes_group
+from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.kinds import BUILT_IN_KINDS
 
-NO_KIND: Final = "cannot be the name of a kind; use a letter and then letters and digits"
+NO_KIND: Final = DesiredText.CANNOT_NAME_KIND()
 
 
 def kind_breaks(key: ObjectKey) -> list[Break]:
@@ -24,9 +26,9 @@ def kind_breaks(key: ObjectKey) -> list[Break]:
 def scope_break(namespaced: bool | None, kind: str, namespace: str) -> str | None:
     """What is wrong with an object's namespace, given its kind's scope (None: not known)."""
     if namespaced and not namespace:
-        return f"is required, since {kind} is a namespaced kind; add it"
+        return DesiredText.REQUIRED_SINCE_NAMESPACED_KIND(kind=kind)
     if namespaced is False and namespace:
-        return f"does not go with {kind}, which is a cluster-scoped kind; remove it"
+        return DesiredText.NOT_GO_CLUSTER_SCOPED_KIND(kind=kind)
     return None
 
 
@@ -39,20 +41,20 @@ def known_scope(kind: GroupKind, declared: Mapping[GroupKind, bool]) -> bool | N
 def metadata_breaks(metadata: Any) -> list[Break]:
     """What is wrong with an object's metadata."""
     if not isinstance(metadata, dict):
-        return [(("metadata",), "must be a mapping with a name; add it")]
+        return [(("metadata",), DesiredText.MUST_MAPPING_NAME())]
     breaks: list[Break] = []
     name = metadata.get("name")
     if metadata.get("generateName") and not name:
-        breaks.append((("metadata", "generateName"), "makes a new object each time; give metadata.name instead"))
+        breaks.append((("metadata", "generateName"), DesiredText.MAKES_NEW_OBJECT_EACH_TIME()))
     elif not isinstance(name, str):
-        breaks.append((("metadata", "name"), "must be a string; add it, or put it in quotes"))
+        breaks.append((("metadata", "name"), DesiredText.MUST_STRING_ADD()))
     elif not is_object_name(name):
-        breaks.append((("metadata", "name"), "cannot be an object's name; use letters, digits, dashes and dots"))
+        breaks.append((("metadata", "name"), DesiredText.CANNOT_OBJECT_NAME()))
     namespace = metadata.get("namespace")
     if namespace is not None and not isinstance(namespace, str):
-        breaks.append((("metadata", "namespace"), "must be a string; put it in quotes"))
+        breaks.append((("metadata", "namespace"), ApiText.MUST_STRING_PUT_QUOTES()))
     elif namespace and not is_namespace_name(namespace):
-        breaks.append((("metadata", "namespace"), "must be lower-case letters, digits and dashes; correct it"))
+        breaks.append((("metadata", "namespace"), DesiredText.MUST_LOWER_CASE_LETTERS()))
     for field in ("labels", "annotations"):
         breaks += _text_breaks(field, metadata.get(field))
     return breaks
@@ -62,9 +64,9 @@ def _text_breaks(field: str, values: Any) -> list[Break]:
     if values is None:
         return []
     if not isinstance(values, dict):
-        return [(("metadata", field), "must be a mapping of strings; correct it")]
+        return [(("metadata", field), DesiredText.MUST_MAPPING_STRINGS())]
     return [
-        (("metadata", field, name), "must be a string; put it in quotes")
+        (("metadata", field, name), ApiText.MUST_STRING_PUT_QUOTES())
         for name, value in values.items()
         if not isinstance(value, str)
     ]

@@ -10,6 +10,7 @@ from typing import Final
 from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
+from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.yaml_reader import LineFault
 
 _LONGEST_PATTERN: Final = 500
@@ -67,26 +68,24 @@ def read_ignore(content: bytes) -> IgnoreRules:
         if not line.strip() or line.startswith("#"):
             continue
         if len(rules) >= _MOST_RULES:
-            faults.append((number, f"more than {_MOST_RULES} rules are not read, those from here on; write fewer"))
+            faults.append((number, DesiredText.MORE_RULES_NOT_READ(most_rules=_MOST_RULES)))
             break
         if "\ufffd" in line:
-            faults.append((number, "is not UTF-8 text; save the file as UTF-8"))
+            faults.append((number, DesiredText.NOT_UTF_TEXT()))
             continue
         if len(line) > _LONGEST_PATTERN:
-            faults.append((number, f"is longer than {_LONGEST_PATTERN} characters; simplify the pattern"))
+            faults.append((number, DesiredText.LONGER_CHARACTERS_SIMPLIFY_PATTERN(longest_pattern=_LONGEST_PATTERN)))
             continue
         try:
             found = _patterns(line)
         except (ValueError, re.error):
-            faults.append((number, "is not a gitignore pattern; correct it or remove the line"))
+            faults.append((number, DesiredText.NOT_GITIGNORE_PATTERN()))
             continue
         if all(_KNOWN_SPELLING.fullmatch(regex) for regex, _ in found):
             made = ((re.compile(_within_names(_without_retries(regex))), include) for regex, include in found)
             rules += ((number, GitIgnoreSpecPattern(*one)) for one in made)
         else:
-            faults.append(
-                (number, "is no pattern that gitfleet matches with the installed pathspec; install 1.1 of it")
-            )
+            faults.append((number, DesiredText.NO_PATTERN_GITFLEET_MATCHES_INSTALLED()))
     return IgnoreRules(tuple(rules), tuple(faults))
 
 

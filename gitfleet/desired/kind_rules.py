@@ -19,8 +19,10 @@ from gitfleet.api.values import is_reserved_namespace
 from gitfleet.desired.crosschecks import Refusals
 from gitfleet.desired.known_kinds import API_FIELDS, BUILT_IN, KnownKinds, kinds_with
 from gitfleet.desired.readings import Contents, ReadObject, faults_at
+from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.kinds import is_envelope_kind, is_selectable
 from gitfleet.formats.near_names import is_near, nearest
+from gitfleet.formats.texts import FormatsText
 from gitfleet.model.state import FleetState
 
 NAMESPACE: Final = GroupKind("", "Namespace")
@@ -65,7 +67,7 @@ def selector_warnings(objects: Iterable[ReadObject], known: KnownKinds) -> Refus
             for index, selector in enumerate(item.value.selectors):
                 if not is_selectable(selector.group, selector.kind):
                     here = ("spec", "resourceSelectors", index, "kind")
-                    warned.append((item, (here, "is a kind that is never placed; remove the selector")))
+                    warned.append((item, (here, DesiredText.KIND_NEVER_PLACED())))
     return warned
 
 
@@ -88,7 +90,7 @@ def _overridden_in_other_version(override: Override, written: Mapping[Identity, 
     for index, resource in enumerate(override.resources):
         key = written.get((resource.group, resource.kind, override.key.namespace, resource.name))
         if key is not None and key.version != resource.version:
-            sentence = f"overrides nothing, since {key} is written in {key.version}; write that, and its fields"
+            sentence = DesiredText.OVERRIDES_NOTHING_SINCE_WRITTEN(key=key, version=key.version)
             yield ("spec", override.selectors_field, index, "version"), sentence
 
 
@@ -112,8 +114,8 @@ def renamed_kind_refusals(
     for item, key in _undeclared(objects, known):
         for old in gone.get((key.namespace, key.name), ()):
             if (field := _misspelling(key.group_kind, old)) is not None:
-                sentence = f"is not declared here, and {old} of this name is gone; did you mean {old}? If not, remove "
-                refused.append((item, (API_FIELDS[field], f"{sentence}that one in an earlier commit")))
+                sentence = DesiredText.NOT_DECLARED_HERE(old=old)
+                refused.append((item, (API_FIELDS[field], DesiredText.ONE_EARLIER_COMMIT(sentence=sentence))))
                 break
     return refused
 
@@ -130,8 +132,8 @@ def undeclared_warnings(objects: Iterable[ReadObject], known: KnownKinds) -> Ref
 
 def _undeclared_note(kind: GroupKind) -> Break:
     meant = BUILT_IN.meant(kind.group, kind.kind)
-    hint = f"did you mean {meant}?" if meant is not None else "clusters that do not have it refuse its objects"
-    return ("kind",), f"is of no CustomResourceDefinition in this repo; {hint}"
+    hint = FormatsText.YOU_MEAN(near=meant) if meant is not None else DesiredText.CLUSTERS_NOT_REFUSE_OBJECTS()
+    return ("kind",), DesiredText.NO_CUSTOMRESOURCEDEFINITION_REPO(hint=hint)
 
 
 def _undeclared(objects: Iterable[ReadObject], known: KnownKinds) -> Iterator[tuple[ReadObject, ObjectKey]]:
@@ -182,25 +184,20 @@ def namespaces_made(objects: Iterable[ReadObject]) -> dict[str, Origin]:
 def near_namespace(name: str, made: Mapping[str, Origin]) -> str:
     """The end of a sentence about a namespace that no manifest makes: the manifest of the nearest name, "" for none."""
     near = nearest(name, made)
-    return f"; did you mean {near} ({made[near].path}:{made[near].line})?" if near is not None else ""
+    return DesiredText.YOU_MEAN_2(near=near, made=made[near].path, line=made[near].line) if near is not None else ""
 
 
 def missing_namespace_break(name: str, near: str = "") -> Break:
     """What is wrong with an object in a namespace that no manifest makes; `near` ends the sentence."""
-    sentence = (
-        f"has no Namespace manifest in the repo; add one for {name} (with kustomize, list it under `resources`), "
-    )
-    return ("metadata", "namespace"), f"{sentence}or correct the name{near}"
+    sentence = DesiredText.NO_NAMESPACE_MANIFEST_REPO(name=name)
+    return ("metadata", "namespace"), DesiredText.CORRECT_NAME(sentence=sentence, near=near)
 
 
 def kept_namespace_fault(name: str, near: str, items: Sequence[ReadObject], contents: Contents) -> Fault:
     """The same of a Namespace whose manifest is gone while payload lies in it: it stays as it was."""
     first, others = items[0], len(items) - 1
-    more = f" and {others} other object{'s'[: others > 1]}" if others else ""
+    more = DesiredText.OTHER_OBJECT(others=others, part="s"[: others > 1]) if others else ""
     place, _ = missing_namespace_break(name)
     (fault,) = faults_at([(first, (place, ""))], contents)
-    sentence = (
-        f"lost its manifest, and {first.label}{more} still lie in it, so it stays as it was; put the manifest back "
-        f"(with kustomize, list it under `resources`), or remove what lies in it too{near}"
-    )
+    sentence = DesiredText.LOST_MANIFEST_STILL_LIE(first=first.label, more=more, near=near)
     return replace(fault, object=f"Namespace/{name}", message=sentence)

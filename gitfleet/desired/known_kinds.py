@@ -16,6 +16,7 @@ from gitfleet.api.definitions import definition_of
 from gitfleet.api.kinds import KINDS
 from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
 from gitfleet.desired.hidden import Hidden
+from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.kinds import BUILT_IN_KINDS, KUBERNETES_GROUPS
 from gitfleet.formats.near_names import is_near, likeness, nearest
 from gitfleet.formats.yaml_scalars import shown
@@ -54,7 +55,9 @@ class KnownKinds:
             return self._unknown(group, kind)
         if version in versions:
             return None
-        return Misnamed("version", f"is not a version of {GroupKind(group, kind)}; did you mean {versions[0]}?")
+        return Misnamed(
+            "version", DesiredText.NOT_VERSION_YOU_MEAN(groupkind=GroupKind(group, kind), versions=versions[0])
+        )
 
     def unknown(self, group: str, kind: str) -> Misnamed | None:
         """What is wrong with a kind that is not known but misspelt; else None."""
@@ -90,18 +93,18 @@ class KnownKinds:
         meant = self.meant(group, kind)
         if meant is None:
             if is_kubernetes_group(group):
-                return Misnamed("kind", f"is not a kind of {_in_words(group)}; correct it")
-            known = (
-                f"is a kind of {_in_words(group)} of which the repo has neither a definition nor an object, so that "
-            )
-            return Misnamed("kind", f"{known}nothing is selected; correct it, or add one of them")
+                return Misnamed("kind", DesiredText.NOT_KIND_CORRECT(in_words=_in_words(group)))
+            known = DesiredText.KIND_REPO_NEITHER_DEFINITION_NOR(in_words=_in_words(group))
+            return Misnamed("kind", DesiredText.NOTHING_SELECTED_CORRECT(known=known))
         version = self.versions[meant][0]
         api_version = f"{meant.group}/{version}" if meant.group else version
         if meant.kind == kind:
-            sentence = f"has no kind {kind}; did you mean {_in_words(meant.group)}, {api_version}?"
+            sentence = DesiredText.NO_KIND_YOU_MEAN(kind=kind, in_words=_in_words(meant.group), api_version=api_version)
             return Misnamed("group", sentence)
         elsewhere = "" if meant.group == group else f" of {_in_words(meant.group)}, {api_version}"
-        return Misnamed("kind", f"is not a kind of {_in_words(group)}; did you mean {meant.kind}{elsewhere}?")
+        return Misnamed(
+            "kind", DesiredText.NOT_KIND_YOU_MEAN(in_words=_in_words(group), meant=meant.kind, elsewhere=elsewhere)
+        )
 
 
 def kinds_with(
@@ -154,4 +157,4 @@ def _is_served(kind: GroupKind) -> bool:
 
 
 def _in_words(group: str) -> str:
-    return f"group {shown(group)}" if group else "the core group"
+    return f"group {shown(group)}" if group else DesiredText.CORE_GROUP()

@@ -9,6 +9,7 @@ from gitfleet.api.objects import Manifest
 from gitfleet.api.workload_rollouts import WORKLOAD_KINDS
 from gitfleet.desired.crosschecks import Refusals
 from gitfleet.desired.readings import ReadObject
+from gitfleet.desired.texts import DesiredText
 from gitfleet.model.held_fields import NEVER_AVAILABLE
 
 _FIELDS: Final = ("minReadySeconds", "progressDeadlineSeconds")
@@ -23,6 +24,6 @@ def left_over_warnings(items: Iterable[ReadObject]) -> Refusals:
         spec = item.value.body.get("spec") or {}
         for name in _FIELDS:
             if isinstance(value := spec.get(name), int) and value >= NEVER_AVAILABLE:
-                sentence = "is what a workload rollout writes while it moves pods, of which none is available then"
-                found.append((item, (("spec", name), f"{sentence}; remove it, or write a value of your own")))
+                sentence = DesiredText.WORKLOAD_ROLLOUT_WRITES_WHILE_MOVES()
+                found.append((item, (("spec", name), DesiredText.REMOVE_WRITE_VALUE_YOUR_OWN(sentence=sentence))))
     return found

@@ -14,6 +14,7 @@ from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait
 from gitfleet.desired.crosschecks import Refusals
 from gitfleet.desired.readings import ReadObject
+from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.near_names import did_you_mean
 from gitfleet.formats.query_variables import variables_of
 
@@ -63,21 +64,21 @@ def metric_breaks(
     none, `variables` are those that are always there."""
     key = NamespacedName(metric.template_ref.namespace or namespace, metric.template_ref.name)
     if not key.namespace:
-        yield ("templateRef", "namespace"), f"is required in a cluster-scoped kind; add that of the {METRIC_TEMPLATE}"
+        yield ("templateRef", "namespace"), DesiredText.REQUIRED_CLUSTER_SCOPED_KIND(metric_template=METRIC_TEMPLATE)
         return
     template = templates.get(key)
     if template is None:
         known = [one.name for one in templates if one.namespace == key.namespace]
-        hint = did_you_mean(key.name, known, f"add {METRIC_TEMPLATE} {key}, or correct the name")
-        yield ("templateRef", "name"), f"names a {METRIC_TEMPLATE} that is not in the repo; {hint}"
+        hint = did_you_mean(key.name, known, DesiredText.ADD_CORRECT_NAME(metric_template=METRIC_TEMPLATE, key=key))
+        yield ("templateRef", "name"), DesiredText.NAMES_NOT_REPO(metric_template=METRIC_TEMPLATE, hint=hint)
         return
     asked = variables_of(template.query)
     given = {*variables, *metric.args}
     for name in asked:
         if name not in given:
-            hint = did_you_mean(name, given, "give it in args")
-            yield ("templateRef", "name"), f"has a query ({template.origin}) with {name}, which nothing gives; {hint}"
+            hint = did_you_mean(name, given, DesiredText.GIVE_ARGS())
+            yield ("templateRef", "name"), DesiredText.QUERY_NOTHING_GIVES(origin=template.origin, name=name, hint=hint)
     for name in metric.args:
         if name not in asked:
             hint = did_you_mean(name, set(asked), "remove it")
-            yield ("args", name), f"is no variable of the query ({template.origin}); {hint}"
+            yield ("args", name), DesiredText.NO_VARIABLE_QUERY(origin=template.origin, hint=hint)

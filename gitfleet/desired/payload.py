@@ -11,6 +11,7 @@ from gitfleet.api.values import is_kind_name
 from gitfleet.desired.contents import enveloped_breaks, shape_breaks
 from gitfleet.desired.encrypted import Decrypted, decrypted_breaks, encrypted_breaks
 from gitfleet.desired.identity import NO_KIND, kind_breaks, known_scope, metadata_breaks, scope_break
+from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.sops import is_sops_encrypted
 
@@ -26,7 +27,7 @@ def read_manifest(
     if not is_kind_name(kind.kind):
         breaks.append((("kind",), NO_KIND))
     elif kind == GroupKind("", "List"):
-        breaks.append((("kind",), "is read as a v1 List with a list of `items`, and not within another; correct it"))
+        breaks.append((("kind",), DesiredText.READ_V1_LIST_LIST_ITEMS()))
     else:
         breaks += kind_breaks(ObjectKey(group, version, kind.kind, "", ""))
     encrypted = is_sops_encrypted(body)

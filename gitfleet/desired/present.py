@@ -20,7 +20,9 @@ from gitfleet.desired.crosschecks import Refusals
 from gitfleet.desired.hidden import Hidden
 from gitfleet.desired.labelled import Labelled
 from gitfleet.desired.readings import ReadObject
+from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.near_names import nearest
+from gitfleet.formats.texts import FormatsText
 from gitfleet.model.state import FleetState
 
 T = TypeVar("T")
@@ -68,8 +70,8 @@ class Present:
             warned += [(item, note) for rule in rules for note in rule(item.value, self)]
             first = item if first is None and self.not_compared else first
         if first is not None:
-            sentence = f"from this file on, {self.not_compared} names or labels that nothing has are not compared with "
-            sentence += f"those that there are ({_MOST_COMPARED} comparisons at most); correct the others first"
+            sentence = DesiredText.FROM_FILE_NAMES_LABELS_NOTHING(not_compared=self.not_compared)
+            sentence += DesiredText.THOSE_COMPARISONS_MOST(most_compared=_MOST_COMPARED)
             warned.append((first, (("spec",), sentence)))
         return warned
 
@@ -84,7 +86,7 @@ class Present:
     def meant(self, name: str, known: Collection[str], otherwise: str) -> str:
         """The end of a sentence about a name that does not exist: the nearest known one, or what else to do."""
         near = self.nearest(name, known)
-        return otherwise if near is None else f"did you mean {near}?"
+        return otherwise if near is None else FormatsText.YOU_MEAN(near=near)
 
     def named(self, kind: type[T], namespace: str = "") -> Mapping[str, T]:
         """The objects of a kind that gitfleet acts on, by name."""

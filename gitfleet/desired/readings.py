@@ -15,6 +15,7 @@ from gitfleet.api.kinds import KINDS, ONLY_A_BUILD_FILE, Kind, Place, watched_ki
 from gitfleet.api.objects import Identity, JsonObject, JsonValue, Manifest, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.staged import Approval, StagedRun
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait
 from gitfleet.desired.approvals import approval_warnings
@@ -23,6 +24,7 @@ from gitfleet.desired.exported import with_beginning
 from gitfleet.desired.kinds import WRITTEN_BY_GITFLEET, is_our_group
 from gitfleet.desired.paths import IGNORE_FILE, is_ours, is_payload_path
 from gitfleet.desired.payload import read_manifest
+from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.kinds import is_envelope_kind
 from gitfleet.formats.near_names import did_you_mean, is_near
 from gitfleet.formats.yaml_reader import Document, ParsedFile, lines_of
@@ -79,7 +81,7 @@ def read_file(
 ) -> FileReading:
     """Type a parsed file. Never raises on any content; `contents` serves only to find lines of faults, `decrypted` to
     find what SOPS encrypted and cannot be decrypted."""
-    hint = "" if is_ours(path) else f"; if it is none of gitfleet's files, ignore it in {IGNORE_FILE}"
+    hint = "" if is_ours(path) else DesiredText.IF_NONE_GITFLEET_FILES(ignore_file=IGNORE_FILE)
     faults = [Fault(path, line, "", "", f"{message}{hint}") for line, message in parsed.faults]
     objects: list[ReadObject] = []
     faulty: list[ReadObject] = []
@@ -162,7 +164,7 @@ def _read_document(path: str, value: JsonValue, origin: Origin, decrypted: Decry
     if not isinstance(value, dict):
         if not is_ours(path):
             return _Found()
-        return _Found(breaks=[((), "is not a mapping, so it is no object; write apiVersion, kind and metadata")])
+        return _Found(breaks=[((), DesiredText.NOT_MAPPING_NO_OBJECT())])
     approval = _bare_approval(path, value, origin)
     if approval is not None:
         return approval
@@ -171,9 +173,7 @@ def _read_document(path: str, value: JsonValue, origin: Origin, decrypted: Decry
         return _Found()
     label = _label(value)
     missing: list[Break] = [
-        ((field_name,), "is required; add it")
-        if text is None
-        else ((field_name,), "must be a string; put it in quotes")
+        ((field_name,), ApiText.REQUIRED_ADD()) if text is None else ((field_name,), ApiText.MUST_STRING_PUT_QUOTES())
         for field_name, text in (("apiVersion", api_version), ("kind", name))
         if not isinstance(text, str) or not text
     ]
@@ -186,7 +186,7 @@ def _read_document(path: str, value: JsonValue, origin: Origin, decrypted: Decry
         return _read_ours(value, origin, label, version)
     misplaced = next((kind for kind in watched_kinds() if kind.name == name and is_near(group, kind.group)), None)
     if misplaced is not None:
-        sentence = f"is not the group of {name}; did you mean {misplaced.group}/{misplaced.versions[0]}?"
+        sentence = DesiredText.NOT_GROUP_YOU_MEAN(name=name, group=misplaced.group, versions=misplaced.versions[0])
         return _Found(label=label, breaks=[(("apiVersion",), sentence)])
     return _read_payload(value, origin, label, decrypted)
 
@@ -226,25 +226,25 @@ def _not_read(group: str, name: str, label: str, place: Place | None) -> _Found:
     if place is Place.BUILD_FILE:
         return _Found(label=label, breaks=[(("kind",), ONLY_A_BUILD_FILE)])
     if place is Place.STATE_BRANCH or name in WRITTEN_BY_GITFLEET:
-        sentence = "gitfleet writes objects of this kind itself, on its state branch; remove the document"
+        sentence = DesiredText.GITFLEET_WRITES_OBJECTS_KIND_ITSELF()
         return _Found(label=label, warnings=[(("kind",), sentence)])
     known = [kind.name for kind in watched_kinds() if kind.group == group]
-    hint = did_you_mean(name, known, "remove the document, or move it to resources/ to have it placed")
-    return _Found(label=label, breaks=[(("kind",), f"is not a kind of {group} that gitfleet reads; {hint}")])
+    hint = did_you_mean(name, known, DesiredText.REMOVE_DOCUMENT_MOVE_RESOURCES_PLACED())
+    return _Found(label=label, breaks=[(("kind",), DesiredText.NOT_KIND_GITFLEET_READS(group=group, hint=hint))])
 
 
 def _top_breaks(kind: Kind, value: Mapping[str, Any], version: str) -> list[Break]:
     """What the declaration cannot see: the version, and whether a namespace must be or must not be there."""
     breaks: list[Break] = []
     if version not in kind.versions:
-        sentence = f"is not a version of {kind.name} that gitfleet reads; use {kind.group}/{kind.versions[0]}"
+        sentence = DesiredText.NOT_VERSION_GITFLEET_READS(kind=kind.name, group=kind.group, versions=kind.versions[0])
         breaks.append((("apiVersion",), sentence))
     metadata = value.get("metadata")
     namespace = metadata.get("namespace") if isinstance(metadata, Mapping) else None
     if kind.namespaced and not namespace and isinstance(metadata, Mapping):
-        breaks.append((("metadata", "namespace"), f"is required, since {kind.name} is a namespaced kind; add it"))
+        breaks.append((("metadata", "namespace"), DesiredText.REQUIRED_SINCE_NAMESPACED_KIND(kind=kind.name)))
     if not kind.namespaced and namespace:
-        sentence = f"does not go with {kind.name}, which is a cluster-scoped kind; remove it"
+        sentence = DesiredText.NOT_GO_CLUSTER_SCOPED_KIND(kind=kind.name)
         breaks.append((("metadata", "namespace"), sentence))
     return breaks
 
@@ -264,8 +264,8 @@ def _misplaced(group: str, name: str, *names: str) -> Iterator[Break]:
     kind = KINDS.get((group, name))
     if kind is not None and kind.place is Place.WATCHED_BRANCH:
         home = f"{'/'.join(filter(None, (kind.folder, *names)))}.yaml" if kind.folder else "gitfleet.yaml"
-        sentence = f"is read as a resource to be placed, which gitfleet does not act on; move it to {home}"
-        yield ("kind",), f"{sentence}, unless it is to be placed on clusters"
+        sentence = DesiredText.READ_RESOURCE_PLACED(home=home)
+        yield ("kind",), DesiredText.UNLESS_PLACED_CLUSTERS(sentence=sentence)
 
 
 def payload_identity(identity: Identity | None) -> Identity | None:

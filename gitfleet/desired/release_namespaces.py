@@ -11,6 +11,7 @@ from gitfleet.api.objects import GroupKind, Manifest
 from gitfleet.desired.identity import known_scope
 from gitfleet.desired.readings import FileReading
 from gitfleet.desired.request import SourceFile
+from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.yaml_reader import Document, LineFault, ParsedFile
 
 
@@ -39,8 +40,8 @@ def in_namespace(source: SourceFile, declared: Mapping[GroupKind, bool]) -> Sour
         kind = GroupKind(str(body["apiVersion"]).rpartition("/")[0], str(body.get("kind")))
         scope = known_scope(kind, declared)
         if scope is None:
-            sentence = f"nothing in the repo says whether {kind} is namespaced; add its CRD below resources/, or"
-            faults.append((document.line, f"{sentence} metadata.namespace to the template"))
+            sentence = DesiredText.NOTHING_REPO_SAYS_WHETHER_NAMESPACED(kind=kind)
+            faults.append((document.line, DesiredText.METADATA_NAMESPACE_TEMPLATE(sentence=sentence)))
         else:
             metadata = {**body["metadata"], "namespace": source.namespace} if scope else body["metadata"]
             documents.append(replace(document, value={**body, "metadata": metadata}))

@@ -18,11 +18,13 @@ from gitfleet.desired.metric_rules import metric_refusals
 from gitfleet.desired.present import Present
 from gitfleet.desired.readings import ReadObject
 from gitfleet.desired.shared_workloads import Clusters, same_workload_refusals
+from gitfleet.desired.texts import DesiredText
 from gitfleet.desired.workload_kinds import unhandled, unmovable
 from gitfleet.formats.kinds import BUILT_IN_KINDS
+from gitfleet.formats.texts import FormatsText
 
 _API_FIELDS: Final = {"group": "apiVersion", "kind": "kind"}
-_OR_ADD: Final = "correct it, add its manifest, or say in `clusters` where it lives already"
+_OR_ADD: Final = DesiredText.CORRECT_ADD_MANIFEST()
 
 
 def rollout_refusals(
@@ -63,9 +65,9 @@ def workload_notes(value: object, present: Present) -> Iterator[Break]:
         is_source = workload != value.target
         if _is_there(workload, present) or (is_source and _goes(workload, value, present)):
             continue
-        so = "no pods are taken from it" if is_source else "nothing is rolled out"
+        so = DesiredText.NO_PODS_TAKEN_FROM() if is_source else DesiredText.NOTHING_ROLLED_OUT()
         part, hint = _meant(workload, present)
-        yield (*field, part), f"names a {workload.kind} that no manifest of the repo has, so {so}; {hint}"
+        yield (*field, part), DesiredText.NAMES_NO_MANIFEST_REPO(workload=workload.kind, so=so, hint=hint)
 
 
 def _is_there(workload: ObjectKey, present: Present) -> bool:
@@ -90,17 +92,17 @@ def _meant(workload: ObjectKey, present: Present) -> tuple[str, str]:
     """The field of a reference that is probably wrong, and what to do."""
     group, kind, namespace, name = workload.identity
     if (was := present.before.get(workload.identity)) is not None:
-        return "name", f"this commit takes it from {was.origin}; write it back, or remove this"
+        return "name", DesiredText.COMMIT_TAKES_FROM(origin=was.origin)
     place = (group, kind, namespace)
     gone = {identity[3] for identity in present.before if identity[:3] == place}
     near = present.nearest(name, {*present.objects(*place), *present.wrapped.get(place, {}), *gone})
     if near is not None:
-        return "name", f"did you mean {near}?"
+        return "name", FormatsText.YOU_MEAN(near=near)
     if (elsewhere := present.namespaces.get((group, kind, name))) is not None:
-        return "namespace", f"did you mean namespace {elsewhere}?"
+        return "namespace", DesiredText.YOU_MEAN_NAMESPACE(elsewhere=elsewhere)
     kinds = (other for at, other in BUILT_IN_KINDS if at == group and name in present.objects(group, other, namespace))
     other = next(kinds, None)
-    return ("kind", f"did you mean {other}?") if other is not None else ("name", _OR_ADD)
+    return ("kind", FormatsText.YOU_MEAN(near=other)) if other is not None else ("name", _OR_ADD)
 
 
 def _clusters(items: Iterable[ReadObject]) -> Clusters:
@@ -115,9 +117,7 @@ def _same_name(rollouts: Sequence[tuple[ReadObject, WorkloadRollout]]) -> Refusa
     for item, rollout in rollouts:
         other = first.setdefault(rollout.key, item)
         if other is not item:
-            sentence = (
-                f"is the name of {other.label} ({other.origin}) too, which is a workload rollout; rename one of them"
-            )
+            sentence = DesiredText.NAME_TOO_WORKLOAD_ROLLOUT(other=other.label, origin=other.origin)
             refused.append((item, (("metadata", "name"), sentence)))
     return refused
 

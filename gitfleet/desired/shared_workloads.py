@@ -12,6 +12,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait, WorkloadRollout
 from gitfleet.desired.crosschecks import Refusals
 from gitfleet.desired.readings import ReadObject
+from gitfleet.desired.texts import DesiredText
 
 Clusters = Mapping[str, Mapping[str, str]]
 """The labels of each cluster by its name."""
@@ -86,8 +87,8 @@ def same_workload_refusals(rollouts: Sequence[tuple[ReadObject, WorkloadRollout]
 
 def _sentence(other: ReadObject, where: str) -> str:
     on = f" on {where}" if where else ""
-    way = "remove one of the two, or let `clusters` of each select other clusters"
-    return f"is moved by {other.label} ({other.origin}){on} already; {way}"
+    way = DesiredText.REMOVE_ONE_TWO()
+    return DesiredText.MOVED_ALREADY(other=other.label, origin=other.origin, on=on, way=way)
 
 
 def _workloads(rollout: WorkloadRollout) -> Iterator[tuple[_Workload, Location]]:

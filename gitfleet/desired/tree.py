@@ -54,6 +54,7 @@ from gitfleet.desired.replaced import Replacements, kept_payload, kept_placement
 from gitfleet.desired.request import DesiredRequest
 from gitfleet.desired.rollout_rules import rollout_refusals, workload_notes
 from gitfleet.desired.taken_back import misread_placements
+from gitfleet.desired.texts import DesiredText
 from gitfleet.desired.unclear import CommitRead, misnamed_files, read_again, unclear_places
 from gitfleet.desired.unselected import unselected_notes
 from gitfleet.desired.vanished import ignored_placed, vanished_objects
@@ -184,7 +185,7 @@ def _choose(pool: Pool, gathered: Gathered) -> None:
     for identity, items in several.items():
         first, *others = by_precedence(items, pool.recovery, pool.request.changed)
         pool.chosen[identity] = first
-        sentence = f"is defined a second time; {first.origin} already has it, remove one of the two"
+        sentence = DesiredText.DEFINED_SECOND_TIME(origin=first.origin)
         doubled += [(item, ((), sentence)) for item in others]
         pool.doubled += others
     pool.faults += faults_at(doubled, pool.request.contents)

@@ -11,9 +11,10 @@ from typing import Final
 from gitfleet.api import Break
 from gitfleet.api.placements import Placement, PlacementPolicy, PlacementType, Toleration
 from gitfleet.api.staged import Approval, Eviction, StagedRun
+from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.sentences import agreeing, named_briefly
 
-_RECREATE: Final = "remove the object in one commit and add it again in another to change it"
+_RECREATE: Final = DesiredText.REMOVE_OBJECT_ONE_COMMIT_ADD()
 _FORBIDDEN_STATES: Final = frozenset({("Initialize", "Stop"), ("Run", "Initialize"), ("Stop", "Initialize")})
 
 
@@ -25,16 +26,18 @@ def placement_update_breaks(old: Placement, new: Placement, unfinished: Sequence
         location = ("spec", "policy", "placementType") if new.policy else ("spec", "policy")
         breaks.append((location, sentence))
     elif removed_tolerations(old.effective_policy.tolerations, new.effective_policy.tolerations):
-        sentence = f"may only gain items, and one is changed or gone; put it back, or {_RECREATE}"
+        sentence = DesiredText.ONLY_GAIN_ITEMS(recreate=_RECREATE)
         breaks.append((("spec", "policy", "tolerations"), sentence))
     if unfinished and old.strategy.external and not new.strategy.external:
         runs = f"{agreeing(len(unfinished), 'run', 'runs')} {named_briefly(unfinished, 3)}"
         is_ = agreeing(len(unfinished), "is", "are")
-        sentence = f"cannot go back to RollingUpdate while {runs} {is_} unfinished; put External back, or end "
-        sentence += f"{agreeing(len(unfinished), 'it', 'them')}: then this is held until a person approves it"
+        sentence = DesiredText.CANNOT_GO_BACK_ROLLINGUPDATE_WHILE(runs=runs, found=is_)
+        sentence += DesiredText.THEN_HELD_UNTIL_PERSON_APPROVES(word=agreeing(len(unfinished), "it", "them"))
         breaks.append((("spec", "strategy", "type"), sentence))
     if old.status_reporting_scope != new.status_reporting_scope:
-        sentence = f"cannot change; put {old.status_reporting_scope} back, or {_RECREATE}"
+        sentence = DesiredText.CANNOT_CHANGE_PUT_BACK(
+            status_reporting_scope=old.status_reporting_scope, recreate=_RECREATE
+        )
         breaks.append((("spec", "statusReportingScope"), sentence))
     return breaks
 
@@ -45,10 +48,10 @@ def policy_update_break(old: PlacementPolicy | None, new: PlacementPolicy | None
     before = old.placement_type if old else PlacementType.PICK_ALL
     after = new.placement_type if new else PlacementType.PICK_ALL
     if old is not None and new is None:
-        return f"cannot be removed once it is set, and it was {before}; put it back, or {_RECREATE}"
+        return DesiredText.CANNOT_REMOVED_ONCE_SET(before=before, recreate=_RECREATE)
     if before == after:
         return None
-    return f"cannot change from {before} to {after}; put it back, or {_RECREATE}"
+    return DesiredText.CANNOT_CHANGE_FROM(before=before, after=after, recreate=_RECREATE)
 
 
 def removed_tolerations(old: Sequence[Toleration], new: Sequence[Toleration]) -> tuple[Toleration, ...]:
@@ -62,14 +65,14 @@ def run_update_breaks(old: StagedRun, new: StagedRun) -> list[Break]:
     No state is Run: such a run starts at once (decision D8).
     """
     breaks = _changed(
-        "cannot change in a run; put it back and make a new run",
+        DesiredText.CANNOT_CHANGE_RUN(),
         placementName=(old.placement_name, new.placement_name),
         resourceSnapshotIndex=(old.resource_snapshot_index, new.resource_snapshot_index),
         stagedRolloutStrategyName=(old.strategy_name, new.strategy_name),
     )
     transition = (old.state or "Run", new.state or "Run")
     if transition in _FORBIDDEN_STATES:
-        sentence = f"cannot go from {transition[0]} to {transition[1]}; put it back, or make a new run"
+        sentence = DesiredText.CANNOT_GO_FROM(transition=transition[0], transition_2=transition[1])
         breaks.append((("spec", "state"), sentence))
     return breaks
 
@@ -77,7 +80,7 @@ def run_update_breaks(old: StagedRun, new: StagedRun) -> list[Break]:
 def approval_update_breaks(old: Approval, new: Approval) -> list[Break]:
     """An approval request belongs to one stage of one run."""
     return _changed(
-        "cannot change; put it back, and make a new request for another stage",
+        DesiredText.CANNOT_CHANGE_PUT_BACK_MAKE(),
         parentStageRollout=(old.parent_run or new.parent_run, new.parent_run or old.parent_run),
         targetStage=(old.target_stage or new.target_stage, new.target_stage or old.target_stage),
     )
@@ -86,7 +89,7 @@ def approval_update_breaks(old: Approval, new: Approval) -> list[Break]:
 def eviction_update_breaks(old: Eviction, new: Eviction) -> list[Break]:
     """An eviction that was decided happens once."""
     return _changed(
-        "cannot change once it is decided; put it back, and write a new eviction under another name",
+        DesiredText.CANNOT_CHANGE_ONCE_DECIDED(),
         placementName=(old.placement_name, new.placement_name),
         clusterName=(old.cluster_name, new.cluster_name),
     )

@@ -9,6 +9,7 @@ from typing import Final
 from gitfleet.api import Break
 from gitfleet.api.workload_rollouts import WORKLOAD_KINDS, RolloutTrait
 from gitfleet.desired.known_kinds import is_kubernetes_group
+from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.kinds import BUILT_IN_KINDS
 
 _FIELD: Final = ("spec", "targetRef")
@@ -22,14 +23,14 @@ def unmovable(rollout: RolloutTrait) -> Iterator[Break]:
     if (group, kind) not in BUILT_IN_KINDS or rollout.target.group_kind in WORKLOAD_KINDS:
         return
     if any(is_kubernetes_group(one.group) and one.kind == kind for one in WORKLOAD_KINDS):
-        yield (*_FIELD, "apiVersion"), f"has no {kind} that clusters still serve; write apps/v1"
+        yield (*_FIELD, "apiVersion"), DesiredText.NO_CLUSTERS_STILL_SERVE(kind=kind)
     else:
-        yield (*_FIELD, "kind"), f"is no kind that a rollout can move; name one of {_KINDS}"
+        yield (*_FIELD, "kind"), DesiredText.NO_KIND_ROLLOUT_MOVE(kinds=_KINDS)
 
 
 def unhandled(rollout: RolloutTrait) -> Iterator[Break]:
     """A target of another kind, of which this process may have a handler or not."""
     kind = rollout.target.group_kind
     if kind not in WORKLOAD_KINDS and (kind.group, kind.kind) not in BUILT_IN_KINDS:
-        sentence = f"is no kind that a rollout can move by itself ({_KINDS} are); correct it, or install a handler of"
-        yield (*_FIELD, "kind"), f"{sentence} {kind} where gitfleet runs: without one nothing is rolled out"
+        sentence = DesiredText.NO_KIND_ROLLOUT_MOVE_ITSELF(kinds=_KINDS)
+        yield (*_FIELD, "kind"), DesiredText.WHERE_GITFLEET_RUNS(sentence=sentence, kind=kind)

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from gitfleet.formats.json_values import JsonValue
+from gitfleet.formats.texts import FormatsText
 
 
 class NotJson(ValueError):
@@ -41,7 +42,7 @@ def _as_dict(value: Any) -> dict[str, Any]:
     """Mappings that are no dict, inside frozen values."""
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"{type(value).__name__} is not a JSON value")
+    raise TypeError(FormatsText.NOT_JSON_VALUE(name=type(value).__name__))
 
 
 def parse_json(content: bytes | str) -> Any:

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from gitfleet.formats.canonical_json import json_bytes
 from gitfleet.formats.near_names import did_you_mean
+from gitfleet.formats.texts import FormatsText
 
 _LONGEST: Final = 2000
 SCHEMA: Final = {"type": "string", "minLength": 1, "maxLength": _LONGEST}
@@ -59,15 +60,18 @@ class Subject:
     @property
     def refused(self) -> str:
         """How every sentence begins that refuses one."""
-        return f"is no CEL expression for a {self.called}"
+        return FormatsText.NO_CEL_EXPRESSION(called=self.called)
 
 
 OBJECT: Final = Subject(
-    "health check", "health checks", (*_PARTS, _WHOLE), f"write {_WHOLE}.NAME for what is not {', '.join(_PARTS)}"
+    "health check",
+    "health checks",
+    (*_PARTS, _WHOLE),
+    FormatsText.WRITE_NAME_NOT(whole=_WHOLE, parts=", ".join(_PARTS)),
 )
 """A Kubernetes object, by its parts, or whole as `self`."""
 MEASUREMENT: Final = Subject(
-    "metric", "conditions of metrics", ("result", "results"), "use result, the first value, or results, all of them"
+    "metric", FormatsText.CONDITIONS_METRICS(), ("result", "results"), FormatsText.USE_RESULT_FIRST_VALUE()
 )
 """What a metric provider measured: `result` is the first value, `results` are all."""
 
@@ -114,16 +118,16 @@ class Expression:
             kind, value = "ERROR", error
         if kind == "BOOL":
             return bool(value)
-        raise CannotEvaluate(self._why(str(value)) if kind == "ERROR" else "it gives neither true nor false")
+        raise CannotEvaluate(self._why(str(value)) if kind == "ERROR" else FormatsText.GIVES_NEITHER_TRUE_NOR_FALSE())
 
     def _check_work(self, seen: Mapping[str, Any]) -> None:
         try:
             size = len(self.source) + len(json_bytes(seen))
         except TypeError:
-            raise CannotEvaluate("it is nested too deeply, or has a number that is too large") from None
+            raise CannotEvaluate(FormatsText.NESTED_TOO_DEEPLY()) from None
         # An entry has two characters at least: most objects need no counting.
         if not self._fits(size, size // 2) and not self._fits(size, max(_longest(seen), self.source.count(",") + 1)):
-            raise CannotEvaluate("it compares or filters too much of so large an object")
+            raise CannotEvaluate(FormatsText.COMPARES_FILTERS_TOO_MUCH_LARGE())
 
     def _fits(self, size: int, longest: int) -> bool:
         visits = min(_MOST_VISITS, longest**self._depth)
@@ -133,19 +137,19 @@ class Expression:
     def _why(self, message: str) -> str:
         if missing := re.search(r'(?:Key not found in map : |No value with name )"(.*?)"', message):
             known = missing[1] in self._names
-            return f"there is no field {missing[1]}" if known else "a field that it looks up is not there"
+            return FormatsText.NO_FIELD(missing=missing[1]) if known else FormatsText.FIELD_LOOKS_UP_NOT()
         if "No matching overload" in message:
-            return "a field has another type than it expects"
+            return FormatsText.FIELD_ANOTHER_TYPE_EXPECTS()
         if "budget exceeded" in message:
-            return f"it visits more than {_MOST_VISITS} entries of lists"
+            return FormatsText.VISITS_MORE_ENTRIES_LISTS(most_visits=_MOST_VISITS)
         plain = message.partition(": ")[2].splitlines()[:1]
-        return plain[0] if plain and not set("'\"") & set(plain[0]) else "a field has a value that it cannot use"
+        return plain[0] if plain and not set("'\"") & set(plain[0]) else FormatsText.FIELD_VALUE_CANNOT_USE()
 
 
 def read_expression(source: object, subject: Subject = OBJECT) -> Expression:
     """The expression of a text; ValueError with a sentence that says where it is wrong and what to do."""
     if not isinstance(source, str) or not 0 < len(source) <= _LONGEST:
-        raise ValueError(f"must be a CEL expression of 1 to {_LONGEST} characters, in quotes; correct it")
+        raise ValueError(FormatsText.MUST_CEL_EXPRESSION_CHARACTERS(longest=_LONGEST))
     text = _Text(source, subject)
     tokens = list(text.tokens())
     text.check_values(tokens)
@@ -178,10 +182,10 @@ class _Text:
         while start < len(self.source):
             found = _TOKEN.match(self.source, start)
             if found is None:
-                taken = f"no {self.subject.called} takes this sign (nor +, {{ and regular expressions); leave it out"
+                taken = FormatsText.NO_TAKES_SIGN_NOR(called=self.subject.called)
                 raise self._wrong(start, taken)
             if found.lastgroup == "text" and before.end == start and before.kind != "sign":
-                raise self._wrong(start, "a text has a prefix or three quotes; write it in single quotes")
+                raise self._wrong(start, FormatsText.TEXT_PREFIX_THREE_QUOTES())
             if found.lastgroup is not None:
                 before = _Token(found.lastgroup, found[0], start, found.end())
                 yield before
@@ -194,14 +198,14 @@ class _Text:
             if in_list and not (
                 token.kind in ("text", "number") or token.text in ("true", "false", "null", ",", "-", ".", "]")
             ):
-                raise self._wrong(token.start, "a list has more than constants; compare the values one by one")
+                raise self._wrong(token.start, FormatsText.LIST_MORE_CONSTANTS())
             if token.text == "[":
                 in_list = before.text == "in" or (before.kind == "sign" and before.text not in (")", "]"))
             elif token.text == "]":
                 in_list = False
         for called, opened, first, closed in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
             if (called.text, opened.text) == ("contains", "(") and (first.kind != "text" or closed.text != ")"):
-                raise self._wrong(first.start, "contains() needs a text in quotes; write what it looks for")
+                raise self._wrong(first.start, FormatsText.CONTAINS_NEEDS_TEXT_QUOTES())
 
     def depth(self, tokens: Sequence[_Token]) -> int:
         """How deep loops stand in each other; every call is of a function that expressions have."""
@@ -211,14 +215,12 @@ class _Text:
             if token.text == "(":
                 called = before.text if before.kind == "name" and before.text != "in" else ""
                 if called and called not in _CALLS:
-                    known = did_you_mean(called, _CALLS, f"use one of {', '.join(sorted(_CALLS))}")
-                    raise self._wrong(before.start, f"{self.subject.several} have no such function; {known}")
+                    known = did_you_mean(called, _CALLS, FormatsText.USE_ONE(calls=", ".join(sorted(_CALLS))))
+                    raise self._wrong(before.start, FormatsText.NO_FUNCTION(several=self.subject.several, known=known))
                 opened.append(called in _LOOPS)
                 deepest = max(deepest, sum(opened))
                 if deepest > _DEEPEST_LOOP:
-                    raise self._wrong(
-                        before.start, f"it has more than {_DEEPEST_LOOP} loops in each other; take one out"
-                    )
+                    raise self._wrong(before.start, FormatsText.MORE_LOOPS_EACH_OTHER(deepest_loop=_DEEPEST_LOOP))
             elif token.text == ")" and opened:
                 opened.pop()
         return deepest
@@ -231,7 +233,7 @@ class _Text:
         except (RuntimeError, TypeError, ValueError) as error:
             raise ValueError(self._refusal(str(error))) from None
         if given not in ("BOOL", "DYN"):
-            what = f"it gives {given.lower()} and not true or false; compare it with something"
+            what = FormatsText.GIVES_NOT_TRUE_FALSE(given=given.lower())
             raise ValueError(f"{self.subject.refused}: {what}")
         return program
 
@@ -241,20 +243,20 @@ class _Text:
         found = re.search(r"ERROR: <input>:(\d+):(\d+): ([^\n]*)", message)
         if found is None:
             deep = "recursion" in message
-            what = "it is nested too deeply; simplify it" if deep else "it cannot be compiled; correct it"
+            what = FormatsText.NESTED_TOO_DEEPLY_SIMPLIFY() if deep else FormatsText.CANNOT_COMPILED_CORRECT()
             return f"{refused}: {what}"
         line, column, text = found.groups()
-        where = f"{refused}, at line {line}, column {column}"
+        where = FormatsText.LINE_COLUMN(refused=refused, line=line, column=column)
         if name := re.search(r"undeclared reference to '([^'.]*)", text):
             known = did_you_mean(name[1], self.subject.variables, self.subject.otherwise)
-            return f"{where}: there is no variable of this name; {known}"
+            return FormatsText.NO_VARIABLE_NAME(where=where, known=known)
         if operands := re.search(r"no matching overload for '.*?' applied to '(\(.*\))'", text):
-            return f"{where}: nothing can be done with {operands[1]}; convert one of them"
-        return f"{where}: this is not as CEL has it; correct it"
+            return FormatsText.NOTHING_DONE_CONVERT_ONE(where=where, operands=operands[1])
+        return FormatsText.NOT_CEL_CORRECT(where=where)
 
     def _wrong(self, start: int, what: str) -> ValueError:
         line, column = self.source.count("\n", 0, start) + 1, start - self.source.rfind("\n", 0, start)
-        return ValueError(f"{self.subject.refused}, at line {line}, column {column}: {what}")
+        return ValueError(FormatsText.LINE_COLUMN_2(refused=self.subject.refused, line=line, column=column, what=what))
 
 
 @cache

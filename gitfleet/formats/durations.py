@@ -6,6 +6,8 @@ import re
 from decimal import Decimal
 from typing import Any, Final
 
+from gitfleet.formats.texts import FormatsText
+
 _PATTERN: Final = r"(?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+"
 _LONGEST_TEXT: Final = 64
 SCHEMA: Final = {"type": "string", "maxLength": _LONGEST_TEXT, "pattern": f"^(?=.*[1-9]){_PATTERN}$"}
@@ -30,14 +32,14 @@ def read_seconds(text: Any, *, zero: bool = False) -> float:
     if zero and text in (0, "0") and not isinstance(text, bool):
         return 0.0
     if isinstance(text, int | float) and not isinstance(text, bool):
-        raise ValueError(f"must have a unit; write {text}s if seconds are meant")
+        raise ValueError(FormatsText.MUST_UNIT_WRITE_IF_SECONDS(text=text))
     if not isinstance(text, str) or len(text) > _LONGEST_TEXT or _WHOLE.fullmatch(text) is None:
-        raise ValueError("must be a duration such as 30s, 5m or 1h30m; correct it")
+        raise ValueError(FormatsText.MUST_DURATION_M_H30M())
     seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
     if seconds > LONGEST_SECONDS:
-        raise ValueError("must be at most ten years; shorten it")
+        raise ValueError(FormatsText.MUST_MOST_TEN_YEARS())
     if not seconds and not zero:
-        raise ValueError("must be a duration of more than zero; raise it")
+        raise ValueError(FormatsText.MUST_DURATION_MORE_ZERO())
     return seconds
 
 

@@ -9,6 +9,7 @@ import hashlib
 import re
 
 from gitfleet.errors import BadInput
+from gitfleet.formats.texts import FormatsText
 
 GITFLEET = ("gitfleet", "gitfleet@localhost")
 """Committer of every commit that gitfleet makes by itself, and its author unless the change names one."""
@@ -34,7 +35,7 @@ _LONGEST_NAME_BYTES = 255
 def check_object_id(oid: str) -> str:
     """The id itself when it is a whole hexadecimal object id."""
     if not _OBJECT_ID.fullmatch(oid):
-        raise BadInput(f"{oid[:80]!r} is not a whole git object id.", hint="Resolve the revision to an id first.")
+        raise BadInput(FormatsText.NOT_WHOLE_GIT_OBJECT_ID(oid=oid[:80]), hint=FormatsText.RESOLVE_REVISION_ID_FIRST())
     return oid
 
 
@@ -46,7 +47,7 @@ def is_abbreviated_id(text: str) -> bool:
 def check_branch(branch: str) -> str:
     """The branch name itself when git would take it below refs/heads (the rules of git-check-ref-format)."""
     if not is_branch(branch):
-        raise BadInput(f"{branch[:80]!r} is not a branch name that git accepts.", hint="Use a name such as main.")
+        raise BadInput(FormatsText.NOT_BRANCH_NAME_GIT_ACCEPTS(branch=branch[:80]), hint=FormatsText.USE_NAME_MAIN())
     _check_utf8(branch, "branch name")
     return branch
 
@@ -61,19 +62,19 @@ def check_path(path: str) -> str:
     names = path.split("/")
     reason = None
     if not path or path.startswith("/"):
-        reason = "it is not relative"
+        reason = FormatsText.NOT_RELATIVE()
     elif _CONTROL.search(path):
-        reason = "it has a control character"
+        reason = FormatsText.CONTROL_CHARACTER()
     elif any(name in ("", ".", "..") for name in names):
-        reason = "it has an empty, . or .. part"
+        reason = FormatsText.EMPTY_PART()
     elif any(_means_dot_git(name) for name in names):
-        reason = "a part of it means .git"
+        reason = FormatsText.PART_MEANS_GIT()
     else:
         _check_utf8(path, "path")
         if len(path.encode()) > _LONGEST_PATH_BYTES or any(len(name.encode()) > _LONGEST_NAME_BYTES for name in names):
-            reason = "it is too long"
+            reason = FormatsText.TOO_LONG()
     if reason:
-        raise BadInput(f"The path {path[:120]!r} cannot be written to git: {reason}.")
+        raise BadInput(FormatsText.PATH_CANNOT_WRITTEN_GIT(path=path[:120], reason=reason))
     return path
 
 
@@ -88,7 +89,7 @@ def is_path(path: str) -> bool:
 def check_line(text: str, what: str) -> str:
     """The text itself when it fits on one line of a commit."""
     if not text.strip() or _CONTROL.search(text):
-        raise BadInput(f"The {what} {text[:80]!r} of a commit must be one line of text.")
+        raise BadInput(FormatsText.COMMIT_MUST_ONE_LINE_TEXT(what=what, text=text[:80]))
     _check_utf8(text, what)
     return text
 
@@ -97,7 +98,7 @@ def check_identity(identity: tuple[str, str]) -> str:
     """`name <email>` of an author, as a commit holds it."""
     name, email = identity
     if _CONTROL.search(name + email) or set("<>") & set(name + email) or not name.strip() or not email.strip():
-        raise BadInput(f"The author {name[:80]!r} cannot be written to a commit.", hint="Give a name and an address.")
+        raise BadInput(FormatsText.AUTHOR_CANNOT_WRITTEN_COMMIT(name=name[:80]), hint=FormatsText.GIVE_NAME_ADDRESS())
     _check_utf8(name + email, "author")
     return f"{name.strip()} <{email.strip()}>"
 
@@ -105,7 +106,7 @@ def check_identity(identity: tuple[str, str]) -> str:
 def check_trailer(key: str, value: str) -> str:
     """`Key: value` as the last paragraph of a commit message holds it."""
     if not _TRAILER_KEY.fullmatch(key):
-        raise BadInput(f"{key[:80]!r} is not a key for a trailer of a commit.")
+        raise BadInput(FormatsText.NOT_KEY_TRAILER_COMMIT(key=key[:80]))
     return f"{key}: {check_line(value, 'trailer ' + key).strip()}"
 
 
@@ -119,7 +120,7 @@ def _check_utf8(text: str, what: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise BadInput(f"The {what} {text[:80]!r} is not valid Unicode.") from error
+        raise BadInput(FormatsText.NOT_VALID_UNICODE(what=what, text=text[:80])) from error
 
 
 def blob_id(content: bytes, digits: int = SHA1_DIGITS) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from ipaddress import IPv6Address
 from typing import Final
 
+from gitfleet.formats.texts import FormatsText
+
 DEFAULT_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 _WRITTEN: Final = re.compile(
     r"(?P<below>\*\.)?(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[A-Za-z0-9_]([A-Za-z0-9._-]{0,251}[A-Za-z0-9_])?))\.?"
@@ -29,9 +31,9 @@ class HostPattern:
         """The pattern that is written so; ValueError for anything else."""
         found = _WRITTEN.fullmatch(text)
         if found is None or (found["port"] and not 0 < int(found["port"]) < 65536):
-            raise ValueError(f"{text} is no HOST or HOST:PORT")
+            raise ValueError(FormatsText.NO_HOST_HOST_PORT(text=text))
         if found["below"] and (found["six"] or found["host"].rpartition(".")[2].isdigit()):
-            raise ValueError(f"{text} has an address behind *., and addresses have no names below them")
+            raise ValueError(FormatsText.ADDRESS_BEHIND_ADDRESSES_NO_NAMES(text=text))
         host = plain_host(f"[{found['six']}]" if found["six"] else found["host"])
         return cls(host=host, port=int(found["port"]) if found["port"] else None, below=bool(found["below"]))
 
@@ -59,7 +61,7 @@ class Origin:
         scheme, found, host = text.rpartition("://")
         pattern = HostPattern.parse(host)
         if pattern.below or (found and scheme not in DEFAULT_PORTS):
-            raise ValueError(f"{text} is no HOST or HOST:PORT")
+            raise ValueError(FormatsText.NO_HOST_HOST_PORT(text=text))
         return cls(scheme=scheme or "https", host=pattern)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from gitfleet.formats.texts import FormatsText
+
 SCHEMA: Final = {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^(100|[0-9]{1,2})%$"}]}
 """The JSON Schema for editors."""
 ABOVE_ZERO_SCHEMA: Final = {
@@ -18,13 +20,13 @@ _PERCENT: Final = re.compile(r"(?:100|[0-9]{1,2})%", re.ASCII)
 def read_int_or_percent(value: Any) -> int | str:
     """A whole number of at least 0, or 0% to 100%; ValueError with a sentence about the field otherwise."""
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise ValueError("must be a whole number or a percentage such as 25%; correct it")
+        raise ValueError(FormatsText.MUST_WHOLE_NUMBER_PERCENTAGE())
     if isinstance(value, int):
         if value < 0:
-            raise ValueError("must be at least 0; raise it")
+            raise ValueError(FormatsText.MUST_LEAST_RAISE())
         return value
     if not _PERCENT.fullmatch(value):
-        raise ValueError("must be a whole number without quotes, or a percentage from 0% to 100%; correct it")
+        raise ValueError(FormatsText.MUST_WHOLE_NUMBER_WITHOUT_QUOTES())
     return value
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import orjson
 
 from gitfleet.formats.json_values import JsonValue
+from gitfleet.formats.texts import FormatsText
 from gitfleet.formats.yaml_scalars import BadScalar, finite, number_of_digits
 from gitfleet.formats.yaml_values import MAX_DEPTH, TOO_DEEP, LineFault
 
@@ -44,7 +45,7 @@ def read_json(text: str) -> tuple[list[tuple[int, JsonValue]], list[LineFault]] 
         if _too_deep(value, text.count("{", position, end) + text.count("[", position, end)):
             return documents, [(line, TOO_DEEP)]
         if not _is_text(value, text[position:end]):
-            return documents, [(line, "a \\u escape names half of a surrogate pair; write the whole character")]
+            return documents, [(line, FormatsText.U_ESCAPE_NAMES_HALF_SURROGATE())]
         documents.append((line, value))
         position = _after_space(text, end)
     return documents, []
@@ -68,7 +69,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(_name: str) -> None:
-    raise BadScalar("infinity and not-a-number cannot be written in JSON; quote the value if a string is meant")
+    raise BadScalar(FormatsText.INFINITY_NOT_NUMBER_CANNOT_WRITTEN())
 
 
 _DECODER: Final = json.JSONDecoder(

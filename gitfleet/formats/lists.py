@@ -7,8 +7,9 @@ from typing import Final
 
 from gitfleet.formats.json_values import JsonValue
 from gitfleet.formats.sops import is_sops_encrypted
+from gitfleet.formats.texts import FormatsText
 
-NO_ITEMS: Final = "the List has no items; write them, `items: []` where it is meant to be empty, or remove the document"
+NO_ITEMS: Final = FormatsText.LIST_NO_ITEMS()
 
 
 def is_list(value: JsonValue) -> bool:

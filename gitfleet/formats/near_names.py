@@ -8,6 +8,8 @@ from difflib import SequenceMatcher
 from string import ascii_letters
 from typing import Final
 
+from gitfleet.formats.texts import FormatsText
+
 _NEAR: Final = 0.75
 _SHORTEST: Final = 3
 """Shorter names are alike by chance."""
@@ -24,7 +26,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     """The end of a sentence about a name that does not exist: the nearest known one, or what else to do."""
     near = nearest(name, known)
-    return otherwise if near is None else f"did you mean {near}?"
+    return otherwise if near is None else FormatsText.YOU_MEAN(near=near)
 
 
 def is_near(one: str, other: str) -> bool:

@@ -6,6 +6,8 @@ import math
 import re
 from typing import Any, Final
 
+from gitfleet.formats.texts import FormatsText
+
 _TEXT: Final = r"-?[0-9]{1,20}(?:\.[0-9]{1,20})?"
 _PATTERN: Final = re.compile(_TEXT, re.ASCII)
 SCHEMA: Final = {"anyOf": [{"type": "number"}, {"type": "string", "pattern": f"^{_TEXT}$"}]}
@@ -18,13 +20,13 @@ def read_number(value: Any) -> float:
     if isinstance(value, str) and _PATTERN.fullmatch(value):
         return float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("must be a number such as 0.95; correct it")
+        raise ValueError(FormatsText.MUST_NUMBER_CORRECT())
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise ValueError("must be a number that is not infinite; correct it")
+        raise ValueError(FormatsText.MUST_NUMBER_NOT_INFINITE())
     return number
 
 

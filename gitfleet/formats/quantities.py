@@ -12,6 +12,8 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache, total_ordering
 
+from gitfleet.formats.texts import FormatsText
+
 _GRAMMAR = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d+|[numkMGTPE]?)", re.ASCII)
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -87,7 +89,7 @@ def parse_quantity(text: str) -> Quantity:
     """The quantity that a text means; InvalidQuantity when it means none."""
     found = _GRAMMAR.fullmatch(text) if len(text) <= _MAX_LENGTH else None
     if found is None or not (found[2] or found[3]):
-        raise InvalidQuantity(text, "is not a Kubernetes quantity")
+        raise InvalidQuantity(text, FormatsText.NOT_KUBERNETES_QUANTITY())
     sign, whole, fraction, suffix = found[1], found[2].lstrip("0"), found[3] or "", found[4]
     digits = int((whole or "0") + fraction)
     if suffix in _BINARY:
@@ -96,7 +98,7 @@ def parse_quantity(text: str) -> Quantity:
     else:
         power = _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:])
         if power < -_MAX_EXPONENT or power + len(whole) > _MAX_EXPONENT:
-            raise InvalidQuantity(text, f"has more than {_MAX_EXPONENT} digits, which cannot be compared")
+            raise InvalidQuantity(text, FormatsText.MORE_DIGITS_CANNOT_COMPARED(max_exponent=_MAX_EXPONENT))
         unscaled, exponent = digits, power - len(fraction)
         exact = len(whole) + len(fraction) <= _EXACT_DIGITS and exponent >= _NANO
     if not exact:

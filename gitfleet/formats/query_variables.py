@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from gitfleet.formats.texts import FormatsText
+
 VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,62}")
 """The name of one."""
 IN_BRACES: Final = re.compile(rf"\{{\{{\s*(?:\.|args\.)?({VARIABLE.pattern})\s*\}}\}}", re.ASCII)
 """One as it stands in a query; its group is the name."""
-ESCAPED: Final = "has a backslash before {{, which would change what stands there; write two, or none"
+ESCAPED: Final = FormatsText.BACKSLASH_BEFORE_WOULD_CHANGE_STANDS()
 _ESCAPED: Final = re.compile(r"(?<!\\)(?:\\\\)*\\\{\{")
 
 
@@ -25,7 +27,7 @@ def query_fault(query: str) -> str | None:
     while at >= 0:
         found = IN_BRACES.match(query, at)
         if found is None:
-            return "has {{ without the name of a variable and }}; correct it"
+            return FormatsText.WITHOUT_NAME_VARIABLE()
         at = query.find("{{", found.end())
     return None
 

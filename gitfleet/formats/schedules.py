@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from cronsim import CronSim, CronSimError
 
 from gitfleet.formats.near_names import did_you_mean
+from gitfleet.formats.texts import FormatsText
 
 _NEAR: Final = timedelta(hours=3)
 """More than a zone's offset changes by: near a change the clock does not show which moment was first."""
@@ -29,7 +30,7 @@ _MOST_REPETITIONS: Final = 3000
 _ENDLESS: Final = timedelta(days=100)
 """Two months of 31 days follow each other, no more: what lasts longer than that has no end."""
 _MACHINE_ZONE: Final = "localtime"
-_NEVER: Final = "names a day that never comes; correct it"
+_NEVER: Final = FormatsText.NAMES_DAY_NEVER_COMES()
 
 
 class InvalidSchedule(ValueError):
@@ -94,7 +95,7 @@ def time_in(moment: datetime, zone: str) -> str:
 def _starts(schedule: str, zone: str, moment: datetime, step: timedelta) -> Iterator[datetime]:
     """The starts from about `moment` on, in the direction of `step`, and a few on its other side."""
     if len(schedule) > _LONGEST_TEXT or re.fullmatch(_FIVE_FIELDS, schedule) is None:
-        raise InvalidSchedule("must be five fields (minute, hour, day, month, weekday) such as 0 18 * * 5; correct it")
+        raise InvalidSchedule(FormatsText.MUST_FIVE_FIELDS_MINUTE())
     known = _zone(zone)
     offsets = {(moment + near).astimezone(known).utcoffset() for near in (-_NEAR, _NEAR)}
     first = moment + (step if len(offsets) == 1 else step / abs(step) * _NEAR)
@@ -104,7 +105,7 @@ def _starts(schedule: str, zone: str, moment: datetime, step: timedelta) -> Iter
         if str(error) == "Bad day-of-month" and _is_day(schedule.split()[2]):
             raise InvalidSchedule(_NEVER) from None
         where = str(error).removeprefix("Bad ")
-        raise InvalidSchedule(f"has a {where} that cron does not know; write five such as 0 18 * * 5") from None
+        raise InvalidSchedule(FormatsText.CRON_NOT_KNOW(where=where)) from None
     return (start.astimezone(UTC) for start in found)
 
 
@@ -119,12 +120,12 @@ def _is_day(text: str) -> bool:
 
 def _zone(name: str) -> ZoneInfo:
     if len(name) > _LONGEST_TEXT or re.fullmatch(_ZONE_NAME, name) is None:
-        raise InvalidSchedule("must be the name of a time zone such as Europe/Berlin, or UTC; correct it")
+        raise InvalidSchedule(FormatsText.MUST_NAME_TIME_ZONE_EUROPE())
     try:
         if name != _MACHINE_ZONE:
             return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         pass
     known = available_timezones() - {_MACHINE_ZONE}
-    hint = did_you_mean(name, known, "write one such as Europe/Berlin, or UTC")
-    raise InvalidSchedule(f"is no time zone of the IANA database; {hint}")
+    hint = did_you_mean(name, known, FormatsText.WRITE_ONE_EUROPE_BERLIN())
+    raise InvalidSchedule(FormatsText.NO_TIME_ZONE_IANA_DATABASE(hint=hint))

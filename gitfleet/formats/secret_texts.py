@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from gitfleet.formats.masking import MASK
+from gitfleet.formats.texts import FormatsText
 
-WITHHELD: Final = "what it says is not shown, since it repeats a value of a Secret"
+WITHHELD: Final = FormatsText.SAYS_NOT_SHOWN()
 """Stands for a whole text whose secrets cannot be cut out."""
 SHORTEST_SECRET: Final = 4
 """Shorter values are masked only where they stand in quotes or brackets: they would blot out ordinary words."""

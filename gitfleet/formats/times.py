@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final
 
+from gitfleet.formats.texts import FormatsText
+
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """What stands for a time that nobody wrote, since nothing here reads a clock."""
 
@@ -30,7 +32,7 @@ def time_text(moment: datetime) -> str:
     return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat()}Z"
 
 
-_WRONG: Final = 'must be a time such as "2026-01-31T12:00:00Z"; correct it'
+_WRONG: Final = FormatsText.MUST_TIME_T12_Z()
 
 
 @lru_cache(maxsize=8192)
@@ -39,7 +41,7 @@ def _moment(text: str) -> datetime:
     if found is None:
         raise ValueError(_WRONG)
     if not found["zone"]:
-        raise ValueError("must be a time with a zone, such as a final Z; add it")
+        raise ValueError(FormatsText.MUST_TIME_ZONE())
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError):

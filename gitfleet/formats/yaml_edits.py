@@ -16,6 +16,7 @@ from ruamel.yaml.error import YAMLError
 from gitfleet.errors import BadInput
 from gitfleet.formats.json_values import JsonValue
 from gitfleet.formats.limits import MAX_FILE_BYTES
+from gitfleet.formats.texts import FormatsText
 from gitfleet.formats.yaml_reader import parse_documents
 
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
@@ -95,5 +96,6 @@ def _with(value: JsonValue, path: Sequence[str], new: JsonValue) -> JsonValue:
 def _unfit(path: Sequence[str], value: bool) -> BadInput:
     field = ".".join(path)
     return BadInput(
-        f"`{field}` cannot be set without changing more of the file", hint=f"write `{path[-1]}: {_JSON[value]}` by hand"
+        FormatsText.CANNOT_SET_WITHOUT_CHANGING_MORE(field=field),
+        hint=FormatsText.WRITE_HAND(path=path[-1], json=_JSON[value]),
     )

@@ -19,6 +19,7 @@ from gitfleet.formats.json_reader import read_json, starts_as_json, yaml_lines_o
 from gitfleet.formats.json_values import JsonValue
 from gitfleet.formats.limits import MAX_STATE_BYTES
 from gitfleet.formats.lists import NO_ITEMS, is_list, items_of, lacks_items
+from gitfleet.formats.texts import FormatsText
 from gitfleet.formats.yaml_streams import MAX_DOCUMENTS, TOO_MANY, read_stream
 from gitfleet.formats.yaml_values import MAX_DEPTH, LineFault, Marks, Profile, UnreadableText
 
@@ -149,7 +150,7 @@ def _parse_yaml(text: str) -> ParsedFile:
     documents = tuple(Document(index, line, value) for index, line, value in built.documents)
     faults = sorted(set(built.faults))
     if len(faults) > MOST_FAULTS:
-        many = f"{len(faults)} things in it cannot be read; correct the first {MOST_FAULTS}, which are listed"
+        many = FormatsText.THINGS_CANNOT_READ(count=len(faults), most_faults=MOST_FAULTS)
         faults = [(1, many), *faults[:MOST_FAULTS]]
     return ParsedFile(documents, tuple(faults))
 
@@ -172,18 +173,16 @@ def _with_items(parsed: ParsedFile, content: bytes) -> ParsedFile:
 def _decode(content: bytes) -> str:
     """Strict UTF-8, less a byte order mark; other encodings would slip past the guards. Unreadable with the line."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise UnreadableText(1, "is UTF-16, not UTF-8; save the file as UTF-8")
+        raise UnreadableText(1, FormatsText.UTF_NOT_UTF())
     try:
         return content.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise UnreadableText(
-            line, "is not UTF-8 text; save the file as UTF-8 or ignore it in .gitfleetignore"
-        ) from None
+        raise UnreadableText(line, FormatsText.NOT_UTF_TEXT()) from None
 
 
 def _too_large(content: bytes, limit: int) -> str:
-    return f"has {len(content)} bytes, more than the {limit} that are read; split the file"
+    return FormatsText.BYTES_MORE_READ(count=len(content), limit=limit)
 
 
 def _refused(line: int, message: str) -> ParsedFile:

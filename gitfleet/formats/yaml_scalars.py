@@ -13,6 +13,8 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from gitfleet.formats.texts import FormatsText
+
 Scalar = None | bool | int | float | str
 
 _TRUE: Final = ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")
@@ -32,7 +34,7 @@ _STATE_WORDS: Final[dict[str, Scalar]] = {
     **dict.fromkeys(_NULL, None),
 }
 _STATE_NUMBER: Final = re.compile(r"[-+]?\d+(?P<fraction>(?:\.\d*)?(?:[eE][-+]?\d+)?)", re.ASCII)
-_TOO_LARGE: Final = "the number is larger than 64-bit floating point can hold; quote it if a string is meant"
+_TOO_LARGE: Final = FormatsText.NUMBER_LARGER_BIT_FLOATING_POINT()
 _MAY_BE_NUMBER: Final = frozenset("0123456789+-.")
 _INTEGER: Final = re.compile(
     r"(?P<sign>[-+]?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<bin>[01]+)|0[oO]?(?P<oct>[0-7]+)|(?P<dec>0|[1-9][0-9]*))"
@@ -59,7 +61,7 @@ def resolve_plain(text: str) -> Scalar:
     if text[0] not in _MAY_BE_NUMBER:
         return text
     if text in _NOT_FINITE:
-        raise BadScalar("infinity and not-a-number cannot be written in JSON; quote the value if a string is meant")
+        raise BadScalar(FormatsText.INFINITY_NOT_NUMBER_CANNOT_WRITTEN())
     # Go strips underscores only on its integer path, which a leading dot never reaches (yaml.v2 resolve.go).
     plain = text if text[0] == "." else text.replace("_", "")
     integer = _integer(plain)
@@ -101,7 +103,7 @@ def resolve_tagged(tag: str, text: str) -> Scalar:
         "null": value is None,
     }[kind]
     if not fits:
-        raise BadScalar(f"the value is not what its tag !!{kind} says; remove the tag or correct the value")
+        raise BadScalar(FormatsText.VALUE_NOT_TAG_SAYS(kind=kind))
     return value
 
 
@@ -172,4 +174,4 @@ def _from_base64(text: str) -> str:
     try:
         return base64.b64decode("".join(text.split()), validate=True).decode("utf-8")
     except (binascii.Error, UnicodeDecodeError):
-        raise BadScalar("the value is not base64 of UTF-8 text, as its tag !!binary says; correct it") from None
+        raise BadScalar(FormatsText.VALUE_NOT_BASE64_UTF_TEXT()) from None

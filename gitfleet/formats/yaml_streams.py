@@ -11,11 +11,12 @@ from typing import Final
 
 import yaml
 
+from gitfleet.formats.texts import FormatsText
 from gitfleet.formats.yaml_values import TOO_DEEP, Built, LineFault, Marks, Profile, UnreadableText, build
 
 MAX_DOCUMENTS: Final = 10_000
 """Most documents in one file."""
-TOO_MANY: Final = f"holds more than {MAX_DOCUMENTS} documents; split the file"
+TOO_MANY: Final = FormatsText.HOLDS_MORE_DOCUMENTS(max_documents=MAX_DOCUMENTS)
 
 _MARKER: Final = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 _DIRECTIVE: Final = re.compile(r"^%", re.MULTILINE)
@@ -23,16 +24,16 @@ _HEAD: Final = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n|%[^\n]*\n)*")
 """Directives and comments before the first document, in linear time: each turn takes one line."""
 
 _HINTS: Final = {
-    "mapping values are not allowed in this context": "check the indentation, or quote the value that has a colon",
-    "found character that cannot start any token": "indent with spaces, not tabs, and quote what begins with @, ` or %",
-    "did not find expected key": "check the indentation and the quotes",
-    "did not find expected '-' indicator": "check the indentation of the list",
-    "could not find expected ':'": "give the key a colon and check the indentation",
-    "found unexpected end of stream": "close the quote",
+    "mapping values are not allowed in this context": FormatsText.CHECK_INDENTATION_QUOTE_VALUE_COLON(),
+    "found character that cannot start any token": FormatsText.INDENT_SPACES_NOT_TABS(),
+    "did not find expected key": FormatsText.CHECK_INDENTATION_QUOTES(),
+    "did not find expected '-' indicator": FormatsText.CHECK_INDENTATION_LIST(),
+    "could not find expected ':'": FormatsText.GIVE_KEY_COLON_CHECK_INDENTATION(),
+    "found unexpected end of stream": FormatsText.CLOSE_QUOTE(),
 }
 _NESTING: Final = "exceeded maximum nesting depth"
 """libyaml's own limit, in the packages of PyYAML from 6.0.4 on: it may be reached before ours is."""
-_GENERAL_HINT: Final = "check the indentation, quotes and brackets"
+_GENERAL_HINT: Final = FormatsText.CHECK_INDENTATION_QUOTES_BRACKETS()
 
 
 def read_stream(text: str, profile: Profile, marks: Marks | None = None) -> Built:
@@ -90,7 +91,7 @@ def _with_offsets(text: str, starts: list[int]) -> Iterator[tuple[int, str]]:
 def _directive_faults(text: str) -> list[LineFault]:
     """Kubernetes reads YAML 1.1; any other directive is refused, and the document that it belongs to."""
     return [
-        (number, "YAML directives other than `%YAML 1.1` are not read by Kubernetes; remove the line")
+        (number, FormatsText.YAML_DIRECTIVES_OTHER_YAML_NOT())
         for number, line in enumerate(text[: _head(text)].split("\n"), start=1)
         if line.startswith("%") and line.split("#")[0].split() != ["%YAML", "1.1"]
     ]
@@ -110,14 +111,16 @@ def _explain(error: Exception, text: str, offset: int) -> LineFault:
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         line = min(mark.line + 1, max(last, 1)) if mark else 1
-        problem = str(error.problem or "it breaks off")
+        problem = str(error.problem or FormatsText.BREAKS_OFF())
         where = ""
         if error.context and error.context_mark and error.context_mark.line + 1 < line:
-            where = f" {error.context} that begins on line {error.context_mark.line + 1 + offset}"
+            where = FormatsText.BEGINS_LINE(context=error.context, line=error.context_mark.line + 1 + offset)
         if problem == _NESTING:
             return line + offset, TOO_DEEP
-        return line + offset, f"the YAML cannot be read: {problem}{where}; {_HINTS.get(problem, _GENERAL_HINT)}"
+        return line + offset, FormatsText.YAML_CANNOT_READ(
+            problem=problem, where=where, get=_HINTS.get(problem, _GENERAL_HINT)
+        )
     if isinstance(error, yaml.reader.ReaderError):
         line = text.encode("utf-8")[: int(error.position)].count(b"\n") + 1
-        return line + offset, "a control character stands in the text; remove it or write it as an escape"
-    return 1 + offset, "the YAML cannot be read; check the indentation, quotes and brackets"
+        return line + offset, FormatsText.CONTROL_CHARACTER_STANDS_TEXT()
+    return 1 + offset, FormatsText.YAML_CANNOT_READ_CHECK_INDENTATION()

@@ -29,6 +29,7 @@ from yaml.events import (
 )
 
 from gitfleet.formats.json_values import JsonValue
+from gitfleet.formats.texts import FormatsText
 from gitfleet.formats.yaml_scalars import (
     BadScalar,
     Scalar,
@@ -41,7 +42,7 @@ from gitfleet.formats.yaml_scalars import (
 
 MAX_DEPTH: Final = 200
 """Deepest nesting read. CRD schemas reach some 60 levels; orjson writes 254."""
-TOO_DEEP: Final = f"nested more than {MAX_DEPTH} levels deep; flatten it"
+TOO_DEEP: Final = FormatsText.NESTED_MORE_LEVELS_DEEP(max_depth=MAX_DEPTH)
 
 _FREE_COST: Final = 100_000
 _OPEN: Final = object()
@@ -186,10 +187,10 @@ class _Builder:
         """A scalar stands as a mapping's key."""
         key = key_text(value)
         if key is None:
-            self.fault(event, "a key is empty or null; name it, or quote it if null is meant")
+            self.fault(event, FormatsText.KEY_EMPTY_NULL())
             self.key = _DISCARD
         elif key in self.open:
-            self.fault(event, f'the key "{shown(key)}" is given twice in one mapping; keep one')
+            self.fault(event, FormatsText.KEY_GIVEN_TWICE_ONE_MAPPING(key=shown(key)))
             self.key = _DISCARD
         else:
             self.key = key
@@ -218,7 +219,7 @@ class _Builder:
         value: Any = {} if event.__class__ is MappingStartEvent else []
         after = None
         if self.key is None and self.open.__class__ is dict:
-            self.fault(event, "a list or mapping stands as a key; keys must be plain words")
+            self.fault(event, FormatsText.LIST_MAPPING_STANDS_KEY())
             after = _DISCARD
         else:
             self.put(event, value)
@@ -246,7 +247,7 @@ class _Builder:
         for into, source, line in mine:
             for part in source if isinstance(source, list) else [source]:
                 if not isinstance(part, dict):
-                    self.into.faults.append((line + self.offset, "`<<` merges only mappings; give it an alias of one"))
+                    self.into.faults.append((line + self.offset, FormatsText.MERGES_ONLY_MAPPINGS()))
                     return
                 for key, value in part.items():
                     into.setdefault(key, value)
@@ -257,16 +258,15 @@ class _Builder:
         if value is self:
             self.fault(
                 event,
-                "the YAML cannot be read: found undefined alias; define the anchor before its alias, in the same "
-                "document",
+                FormatsText.YAML_CANNOT_READ_FOUND_UNDEFINED(),
             )
             value = None
         elif value is _OPEN:
-            raise UnreadableText(event.start_mark.line + 1, "an anchor contains an alias of itself; remove the alias")
+            raise UnreadableText(event.start_mark.line + 1, FormatsText.ANCHOR_CONTAINS_ALIAS_ITSELF())
         if self.open.__class__ is not dict or self.key is not None:
             self.put(event, self.copy(event, value, len(self.stack)))
         elif isinstance(value, dict | list):
-            self.fault(event, "a list or mapping stands as a key; keys must be plain words")
+            self.fault(event, FormatsText.LIST_MAPPING_STANDS_KEY())
             self.key = _DISCARD
         else:
             self.name(event, value)
@@ -275,7 +275,7 @@ class _Builder:
         """A copy that is paid for; UnreadableText when it is too deep where it stands, or costs too much."""
         self.budget -= 1 + (len(value) if isinstance(value, str) else 0)
         if self.budget < 0:
-            sentence = "its aliases expand to far more than the file holds; write it out"
+            sentence = FormatsText.ALIASES_EXPAND_FAR_MORE_FILE()
             raise UnreadableText(event.start_mark.line + 1, sentence)
         if not isinstance(value, dict | list):
             return value
@@ -302,15 +302,15 @@ class _StateBuilder(_Builder):
     def resolve(self, event: Any) -> Scalar:
         """What a scalar means in gitfleet's own files. BadScalar."""
         if event.anchor is not None or event.tag is not None:
-            self.fault(event, "has an anchor or a tag; write the plain value")
+            self.fault(event, FormatsText.ANCHOR_TAG_WRITE_PLAIN_VALUE())
         return resolve_state(event.value)
 
     def start(self, event: Any) -> None:
         """A mapping or a list begins."""
         if event.anchor is not None or event.tag is not None:
-            self.fault(event, "has an anchor or a tag; write the plain value")
+            self.fault(event, FormatsText.ANCHOR_TAG_WRITE_PLAIN_VALUE())
         super().start(event)
 
     def alias(self, event: Any) -> None:
         """Never written."""
-        self.fault(event, "has an alias; write its value out")
+        self.fault(event, FormatsText.ALIAS_WRITE_VALUE_OUT())

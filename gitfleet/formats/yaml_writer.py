@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from gitfleet.formats.json_values import JsonValue
+from gitfleet.formats.texts import FormatsText
 
 _INSIDE: Final = r"""A-Za-z0-9_./@()%'`"+=*&|!?$<>^~-"""
 _PLAIN: Final = re.compile(rf"[A-Za-z/](?:[,;{_INSIDE}]|:(?=[A-Za-z0-9_./@-])|[ ](?=[{_INSIDE}]))*")
@@ -119,14 +120,14 @@ def _scalar(value: JsonValue) -> str:
         return _float(value)
     if not value and isinstance(value, list | tuple | Mapping):
         return "{}" if isinstance(value, Mapping) else "[]"
-    raise ValueError(f"{type(value).__name__} is not a JSON value")
+    raise ValueError(FormatsText.NOT_JSON_VALUE(name=type(value).__name__))
 
 
 def _float(value: float) -> str:
     """With a point, which YAML 1.1 wants in every float."""
     text = repr(value)
     if text.endswith(("n", "f")):
-        raise ValueError(f"{text} is not a JSON value")
+        raise ValueError(FormatsText.NOT_JSON_VALUE(name=text))
     head, sign, exponent = text.partition("e")
     head = head if "." in head else head + ".0"
     if not sign:

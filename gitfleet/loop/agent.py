@@ -27,6 +27,7 @@ from gitfleet.formats.limits import MAX_FILE_BYTES, MAX_STATE_BYTES
 from gitfleet.formats.yaml_reader import parse_documents
 from gitfleet.loop.encrypted import EncryptedSecrets
 from gitfleet.loop.said_once import SaidOnce
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.backoff import Curve
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Outcome, OutcomeCode, RolloutOutcome, RolloutWrite, Write
@@ -135,7 +136,7 @@ class Agent:
         self.checkpoint(AgentStep.FETCHED)
         wanted = self._delivery.content if self._delivery is not None else ClusterDelivery(cluster=self.cluster.name)
         if self._delivery is None:
-            self._said.say(f"there is no branch {self.needed[0]} yet: the hub has delivered nothing to this cluster")
+            self._said.say(LoopText.NO_BRANCH_YET(needed=self.needed[0]))
         client = self.directory.client(self.cluster)
         seen = client.observe(wanted.observe)
         if not seen.reachable:
@@ -174,13 +175,13 @@ class Agent:
                 content = self.repo.read_blobs([oid], limit=MAX_STATE_BYTES).get(oid, b"") if oid else b""
                 found = read_delivery(content)
                 if found.cluster != self.cluster.name:
-                    raise InvalidContent(f'it is for another cluster, "{found.cluster[:80]}"')
+                    raise InvalidContent(LoopText.ANOTHER_CLUSTER(cluster=found.cluster[:80]))
                 names = (*(one.id for one in found.operations), *(one.id for one in found.steps))
                 if not all(map(_ID.fullmatch, names)):
-                    raise InvalidContent("it has operations of another form than a hub gives them")
+                    raise InvalidContent(LoopText.OPERATIONS_ANOTHER_FORM_HUB_GIVES())
                 self._delivery = _Delivery(head, found, blobs)
             except (InvalidContent, UnreadableCommit) as error:
-                self._said.say(f"the delivery {head[:12]} is not carried out: {error}")
+                self._said.say(LoopText.DELIVERY_NOT_CARRIED_OUT(head=head[:12], error=error))
         if self._answered != head:
             self._answers, self._answered = {}, head
 
@@ -288,8 +289,8 @@ class Agent:
         found = self._counted(own)
         if found is not None and found.identity not in ("", mine):
             raise BadInput(
-                f"{self.needed[1]} was reported by another cluster than the one that this agent reaches",
-                hint="check --cluster and --context; where the cluster was set up again, remove that branch first",
+                LoopText.REPORTED_ANOTHER_CLUSTER_ONE_AGENT(needed=self.needed[1]),
+                hint=LoopText.CHECK_CLUSTER_CONTEXT(),
             )
 
     def _counted(self, head: str) -> MemberReport | None:

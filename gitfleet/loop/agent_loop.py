@@ -11,6 +11,7 @@ from gitfleet.formats.sentences import counted
 from gitfleet.loop.agent import Agent, AgentPass
 from gitfleet.loop.pulse import Pulse
 from gitfleet.loop.runner import Wake
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.backoff import Backoff, Curve
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.ports.clock import Clock
@@ -56,10 +57,10 @@ class AgentLoop:
                     pause, failures = backoff.after(type(result.cause)), failures + 1
                     if isinstance(result.cause, LostRace):
                         pause = _SOON
-                    log.warning("%s; trying again in %g s", message, pause)
+                    log.warning(LoopText.TRYING_AGAIN_G(), message, pause)
                 else:
                     if failures:
-                        log.info("reporting again after %s", counted(failures, "failure"))
+                        log.info(LoopText.REPORTING_AGAIN_AFTER(), counted(failures, "failure"))
                     backoff.forget()
                     passes, failures = passes + 1, 0
                     pause = min(self.interval, _SOON) if result.reported else self.interval

@@ -18,6 +18,7 @@ from gitfleet.api.values import NamespacedName
 from gitfleet.errors import BadInput, GitfleetError, RetryLater
 from gitfleet.formats.yaml_reader import parse_documents
 from gitfleet.loop.rewrites import Rewrite
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.approvals import ApprovalCommit, ApprovalFacts, Asked, Change, FactsByApproval
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
@@ -27,7 +28,7 @@ from gitfleet.state import FLEET_FILE
 _LARGEST_BYTES: Final = 1 << 20
 _MOST_KEPT: Final = 500
 _CONFIG: Final = {"apiVersion": f"{GITFLEET_GROUP}/v1alpha1", "kind": "FleetConfig", "metadata": {"name": "fleet"}}
-_ONE: Final = "it must be one YAML document with the fields of spec.approvals"
+_ONE: Final = LoopText.MUST_ONE_YAML_DOCUMENT_FIELDS()
 _PLAIN: Final = ("100644", "100755")
 _MOST_ANCESTORS: Final = 1000
 _MOST_EDITS: Final = 10
@@ -143,14 +144,14 @@ class ApprovalHistory:
         for _ in range(_MOST_EDITS):
             ids = self.history.last_changes(commit, origin.path) if origin is not None else ()
             if not ids:
-                raise BadInput("no commit is known that added it, and that no later one undid")
+                raise BadInput(LoopText.NO_COMMIT_KNOWN_ADDED())
             found = [self.history.about(oid) for oid in ids]
             before = self._before(found[0], approval, asked, where)
             if before is None or ids[0] not in (commit, *self.reader.ancestors(commit, most=_MOST_ANCESTORS)):
                 written = (one for one in found[1:] if self._before(one, approval, asked, where) is None)
                 return [found[0], *written]
             commit, origin = found[0].parents[0], before.origin
-        raise BadInput(f"it was written another way {_MOST_EDITS} times; approve again")
+        raise BadInput(LoopText.WRITTEN_ANOTHER_WAY_TIMES(most_edits=_MOST_EDITS))
 
     def _before(self, about: CommitFacts, approval: Approval, asked: Asked, where: PolicyFrom) -> Approval | None:
         """The same answer where a commit's first parent has it, in a file of its own."""
@@ -220,7 +221,7 @@ class ApprovalHistory:
         entry = self.reader.list_tree(commit).get(path)
         content = self.reader.read_blobs([entry.oid], limit=_LARGEST_BYTES) if entry and entry.mode in _PLAIN else {}
         if entry is None or entry.oid not in content:
-            raise BadInput(f"{path}, which allowedSigners names, is no file of at most 1 MiB in commit {commit[:10]}")
+            raise BadInput(LoopText.ALLOWEDSIGNERS_NAMES_NO_FILE_MOST(path=path, commit=commit[:10]))
         return content[entry.oid]
 
 
@@ -229,7 +230,7 @@ def _policy_at(commit: str, read_at: ReadAt) -> ApprovalPolicy:
     wanted = read_at(commit)
     broken = (f for f in wanted.faults if f.path == FLEET_FILE or f.object.startswith("FleetConfig"))
     if wanted.config.origin is None and any(map(is_error, broken)):
-        raise BadInput(f"the FleetConfig of commit {commit[:10]}, which came before it, has errors")
+        raise BadInput(LoopText.FLEETCONFIG_COMMIT_CAME_BEFORE(commit=commit[:10]))
     return wanted.config.approvals
 
 
@@ -238,12 +239,16 @@ def own_policy(content: bytes, shown: str, read: Callable[[str], bytes]) -> OwnP
     keys that it names. BadInput for whatever is wrong with it."""
     parsed = parse_documents(content, max_bytes=_LARGEST_BYTES)
     if parsed.faults or len(parsed.documents) != 1:
-        raise BadInput(f"{shown} is no approval policy: {parsed.faults[0][1] if parsed.faults else _ONE}")
+        raise BadInput(LoopText.NO_APPROVAL_POLICY(shown=shown, faults=parsed.faults[0][1] if parsed.faults else _ONE))
     body = {**_CONFIG, "spec": {"approvals": parsed.documents[0].value}}
     config, breaks = api.read(FleetConfig, body)
     if config is None:
         place, sentence = breaks[0]
-        raise BadInput(f"{shown} is no approval policy: {api.dotted(place[2:])} {sentence}".replace("  ", " "))
+        raise BadInput(
+            LoopText.NO_APPROVAL_POLICY_2(shown=shown, place=api.dotted(place[2:]), sentence=sentence).replace(
+                "  ", " "
+            )
+        )
     allowed = config.approvals.allowed_signers or AllowedSigners()
     ssh, gpg = (read(path) if path is not None else None for path in (allowed.ssh, allowed.gpg))
     return OwnPolicy(policy=config.approvals, keys=SignerKeys(ssh=ssh, gpg=gpg))

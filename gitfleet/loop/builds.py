@@ -13,12 +13,13 @@ from gitfleet.api.helm_releases import HELM_RELEASE_FILE
 from gitfleet.errors import GitfleetError, RetryLater
 from gitfleet.formats.limits import MAX_STATE_BYTES
 from gitfleet.formats.yaml_reader import ParsedFile
+from gitfleet.loop.texts import LoopText
 from gitfleet.ports.repos import TreeEntry
 
 REGULAR: Final = ("100644", "100755")
 ReadBlobs: TypeAlias = Callable[[list[str]], Mapping[str, bytes]]
 Listing: TypeAlias = Mapping[str, TreeEntry]
-_BOTH: Final = "is not built, since its folder has a kustomization too; move one of them to a folder of its own"
+_BOTH: Final = LoopText.NOT_BUILT_SINCE_FOLDER_KUSTOMIZATION()
 
 
 class FolderBuilder(Protocol):

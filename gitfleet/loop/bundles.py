@@ -15,6 +15,7 @@ from gitfleet.api.values import is_dns_subdomain
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.formats.git_names import check_branch
 from gitfleet.formats.times import time_text
+from gitfleet.loop.texts import LoopText
 from gitfleet.ports.bundles import BundleRepo
 
 _MOST_TRIES: Final = 5
@@ -49,10 +50,10 @@ class Way:
     def check(self) -> None:
         """BadInput for a cluster or a beginning that makes no branch."""
         if not is_dns_subdomain(self.cluster):
-            hint = "Give the name of the MemberCluster: lower-case letters, digits, dashes and dots."
-            raise BadInput(f"{self.cluster[:80]!r} cannot be the name of a cluster.", hint=hint)
+            hint = LoopText.GIVE_NAME_MEMBERCLUSTER()
+            raise BadInput(LoopText.CANNOT_NAME_CLUSTER(cluster=self.cluster[:80]), hint=hint)
         if self.deliveries == self.members:
-            raise BadInput("The branches of deliveries and those of members begin alike; give each a name of its own.")
+            raise BadInput(LoopText.BRANCHES_DELIVERIES_THOSE_MEMBERS_BEGIN())
         for prefix in (self.deliveries, self.members):
             check_branch(prefix + self.cluster)
 
@@ -72,10 +73,10 @@ def export_bundle(repo: BundleRepo, way: Way, *, limit: int) -> tuple[str, bytes
     commit = repo.fetch((branch,)).get(branch)
     if commit is None:
         hint = {
-            End.MEMBER: "The hub makes it for a cluster that is reached by an agent; is the name right?",
-            End.HUB: "The agent makes it with its first report; is the name right?",
+            End.MEMBER: LoopText.HUB_MAKES_CLUSTER_REACHED_AGENT(),
+            End.HUB: LoopText.AGENT_MAKES_FIRST_REPORT(),
         }[way.to]
-        raise BadInput(f"{repo.shown} has no branch {branch}.", hint=hint)
+        raise BadInput(LoopText.NO_BRANCH(shown=repo.shown, branch=branch), hint=hint)
     return commit, repo.write_bundle(branch, commit, limit=limit)
 
 
@@ -102,7 +103,7 @@ def import_bundle(repo: BundleRepo, content: bytes, way: Way, *, shown: str) -> 
             here = repo.fetch((branch,)).get(branch)
             continue
         return Imported(branch, commit, moved=True)
-    raise LostRace(f"The branch {branch} of {repo.shown} is moved by others all the time; import {shown} again.")
+    raise LostRace(LoopText.BRANCH_MOVED_OTHERS_ALL_TIME(branch=branch, shown=repo.shown, shown_2=shown))
 
 
 def _check_delivery(repo: BundleRepo, branch: str, here: str, commit: str, shown: str) -> None:
@@ -110,12 +111,10 @@ def _check_delivery(repo: BundleRepo, branch: str, here: str, commit: str, shown
     if repo.is_ancestor(here, commit):
         return
     if repo.is_ancestor(commit, here):
-        message = f"{shown} is older than what {repo.shown} has: {branch} went on from {_at(repo, commit)}"
-        raise BadInput(f"{message} to {_at(repo, here)}.", hint="Export it again at the hub's side.")
-    hint = f"If the hub has begun its branch again, delete {branch} in {repo.shown} and import the file again."
-    message = (
-        f"{shown} does not go on from what {repo.shown} has ({_at(repo, here)}): it was never before {commit[:10]}."
-    )
+        message = LoopText.OLDER_WENT_FROM(shown=shown, shown_2=repo.shown, branch=branch, at=_at(repo, commit))
+        raise BadInput(f"{message} to {_at(repo, here)}.", hint=LoopText.EXPORT_AGAIN_HUB_SIDE())
+    hint = LoopText.IF_HUB_BEGUN_BRANCH_AGAIN(branch=branch, shown=repo.shown)
+    message = LoopText.NOT_GO_FROM(shown=shown, shown_2=repo.shown, at=_at(repo, here), commit=commit[:10])
     raise BadInput(message, hint=hint)
 
 
@@ -123,18 +122,18 @@ def _check_newer(repo: BundleRepo, branch: str, here: str, commit: str, shown: s
     """BadInput unless a report was made later than the one that is there."""
     if repo.about(commit).at > repo.about(here).at:
         return
-    message = f"{shown} is not newer than the report that {repo.shown} has: {_at(repo, commit)} against"
-    hint = f"Export it again at the site; if its clock was set back, delete {branch} in {repo.shown} once."
+    message = LoopText.NOT_NEWER_REPORT(shown=shown, shown_2=repo.shown, at=_at(repo, commit))
+    hint = LoopText.EXPORT_AGAIN_SITE(branch=branch, shown=repo.shown)
     raise BadInput(f"{message} {_at(repo, here)}.", hint=hint)
 
 
 def _check_report(repo: BundleRepo, commit: str, shown: str) -> None:
     """BadInput unless a commit is a report: without parents, and of plain files that a report has."""
     if repo.about(commit).parents:
-        raise BadInput(f"{shown} holds no report of an agent: its commit {commit[:10]} has parents.")
+        raise BadInput(LoopText.HOLDS_NO_REPORT_AGENT(shown=shown, commit=commit[:10]))
     for path, entry in repo.list_tree(commit).items():
         if entry.mode != _PLAIN_FILE or not _REPORT_FILE.fullmatch(path):
-            raise BadInput(f"{shown} holds no report of an agent: {path[:120]!r} is no file of one.")
+            raise BadInput(LoopText.HOLDS_NO_REPORT_AGENT_NO(shown=shown, path=path[:120]))
 
 
 def _at(repo: BundleRepo, commit: str) -> str:

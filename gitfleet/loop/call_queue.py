@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gitfleet.loop.call_steps import SHORTEST_PAUSE, CallSteps, host_of
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.calls import Answer, Answers, Call, MetricQuery, WebhookAnswer
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.metric_providers import MeasurementState
@@ -166,9 +167,12 @@ class CallQueue:
         """What is not waited for any more, and why."""
         for entry in self._under_way.values():
             if entry.end is not None and now >= entry.end:
-                yield entry, f"{entry.host} gives no answer within {entry.call.timeout_seconds:g} s"
+                yield (
+                    entry,
+                    LoopText.GIVES_NO_ANSWER_WITHIN(host=entry.host, timeout_seconds=entry.call.timeout_seconds),
+                )
             elif entry.begun is None and self._stuck[entry.host] >= MOST_PER_HOST:
-                yield entry, f"{self._stuck[entry.host]} earlier calls to {entry.host} have not returned"
+                yield entry, LoopText.EARLIER_CALLS_NOT_RETURNED(stuck=self._stuck[entry.host], host=entry.host)
 
     def _ended(self, entry: _Entry, why: str) -> Answer:
         answer = self.steps.failed(entry.call, why)
@@ -274,6 +278,6 @@ def _began(work: Callable[..., None], *args: _Entry) -> bool:
     try:
         threading.Thread(target=work, args=args, name="rollout-call", daemon=True).start()
     except RuntimeError as error:
-        log.warning("a call of a rollout waits, as no thread can be started: %s", error)
+        log.warning(LoopText.CALL_ROLLOUT_WAITS(), error)
         return False
     return True

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from gitfleet.errors import GitfleetError
 from gitfleet.formats.hosts import plain_host
 from gitfleet.formats.masking import masked
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.calls import (
     Answer,
     Call,
@@ -127,26 +128,26 @@ def sentence_of(failure: Failure) -> str:
 
 def _rejection(call: WebhookCall, reply: WebhookReply) -> str:
     if 300 <= reply.status < 400:
-        return f"{reply.host} redirects to another address ({reply.status}), which is not followed: name that one"
+        return LoopText.REDIRECTS_ANOTHER_ADDRESS(host=reply.host, status=reply.status)
     expected = " or ".join(map(str, call.expected_status)) or "200 to 299"
     said = f": {reply.line}" if reply.line else ""
-    return f"{reply.host} answers {reply.status} and not {expected}{said}"
+    return LoopText.ANSWERS_NOT(host=reply.host, status=reply.status, expected=expected, why=said)
 
 
 def _unusable(state: Any) -> str:
     """What is wrong with what a provider gave; "" for nothing. It is anybody's code."""
     if not isinstance(state, MeasurementState):
-        return f"gave a {type(state).__name__} and not a MeasurementState"
+        return LoopText.GAVE_NOT_MEASUREMENTSTATE(name=type(state).__name__)
     outcome, values, after = _untyped(state.outcome), _untyped(state.values), _untyped(state.after)
     if outcome is None:
-        return "" if _is_number(after) else "gave no time to look again"
+        return "" if _is_number(after) else LoopText.GAVE_NO_TIME_LOOK_AGAIN()
     if not isinstance(outcome, MetricOutcome) or not isinstance(_untyped(state.message), str):
-        return "gave an outcome or a message that is none"
+        return LoopText.GAVE_OUTCOME_MESSAGE_NONE()
     if outcome is not MetricOutcome.MEASURED:
         return ""
     if not isinstance(values, tuple) or not 0 < len(values) <= _MOST_VALUES:
-        return f"gave no tuple of 1 to {_MOST_VALUES} values"
-    return "" if all(map(_is_number, values)) else "gave a value that is no number"
+        return LoopText.GAVE_NO_TUPLE_VALUES(most_values=_MOST_VALUES)
+    return "" if all(map(_is_number, values)) else LoopText.GAVE_VALUE_NO_NUMBER()
 
 
 def _untyped(value: Any) -> Any:

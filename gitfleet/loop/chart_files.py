@@ -18,6 +18,7 @@ from typing import Any, Final
 from gitfleet import desired
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import canonical_json
+from gitfleet.loop.texts import LoopText
 
 MOST_BYTES: Final = 64 << 20
 """Largest chart, its subcharts unpacked."""
@@ -41,7 +42,7 @@ def chart_files(files: Mapping[str, bytes]) -> dict[str, bytes]:
     """A chart's files with its archives unpacked; BadInput names the file that is not used and says why."""
     found = dict(_unpacked(files, 0, _Budget()))
     if len(found) > _MOST_FILES or sum(map(len, found.values())) > MOST_BYTES:
-        raise BadInput(f"has more than {_MOST_FILES} files or {MOST_BYTES >> 20} MiB, its subcharts unpacked")
+        raise BadInput(LoopText.MORE_FILES_MIB(most_files=_MOST_FILES, most_bytes=MOST_BYTES >> 20))
     return {path: _checked_schema(path, text) if _is_schema(path) else text for path, text in found.items()}
 
 
@@ -94,7 +95,7 @@ class _Budget:
         reader = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
         content = reader.decompress(archive, self.left + 1)
         if not reader.eof or len(content) > self.left:
-            raise ValueError("too large, or cut off")
+            raise ValueError(LoopText.TOO_LARGE_CUT_OFF())
         self.left -= len(content)
         return content
 
@@ -106,13 +107,13 @@ def _unpacked(files: Mapping[str, bytes], depth: int, budget: _Budget) -> Iterat
             yield path, content
             continue
         if depth == _DEEPEST:
-            raise BadInput(f"{path} lies more than {_DEEPEST} charts deep")
+            raise BadInput(LoopText.LIES_MORE_CHARTS_DEEP(path=path, deepest=_DEEPEST))
         try:
             inner = _members(budget.unpack(content))
         except (tarfile.TarError, OSError, EOFError, zlib.error, ValueError) as error:
-            raise BadInput(f"{path} is no archive that can be read; package the chart again") from error
+            raise BadInput(LoopText.NO_ARCHIVE_READ(path=path)) from error
         if any(inside in files for inside in (f"{folder}/{one}" for one in inner)):
-            raise BadInput(f"{path} is there as a folder too; remove one of the two")
+            raise BadInput(LoopText.FOLDER_TOO_REMOVE_ONE_TWO(path=path))
         yield from _unpacked({f"{folder}/{one}": text for one, text in inner.items()}, depth + 1, budget)
 
 
@@ -123,12 +124,12 @@ def _members(archive: bytes) -> dict[str, bytes]:
         for member in members:
             path = posixpath.normpath(member.name)
             if len(found) > _MOST_FILES:
-                raise ValueError("too many files")
+                raise ValueError(LoopText.TOO_MANY_FILES())
             if member.isdir() or member.type in (tarfile.XHDTYPE, tarfile.XGLTYPE):
                 continue
             content = members.extractfile(member) if member.isreg() else None
             if content is None or path.startswith(("/", "..")) or "/" not in path:
-                raise ValueError("not a chart's file")
+                raise ValueError(LoopText.NOT_CHART_FILE())
             found[path] = content.read()
     return found
 
@@ -141,13 +142,13 @@ def _checked_schema(path: str, content: bytes) -> bytes:
     """The schema as it was read, written out again."""
     parsed = desired.parse_file(path, content)
     if parsed.faults or len(parsed.documents) != 1:
-        raise BadInput(f"{path} is no JSON that can be read")
+        raise BadInput(LoopText.NO_JSON_READ(path=path))
     schema = parsed.documents[0].value
     for key, value in _texts(schema):
         if key in _REFERENCES and not value.startswith("#"):
-            raise BadInput(f'{path} refers to "{value}"; nothing is fetched, copy it to below $defs of the schema')
+            raise BadInput(LoopText.REFERS_NOTHING_FETCHED(path=path, value=value))
         if key == "$schema" and not _META_SCHEMA.fullmatch(value):
-            raise BadInput(f'{path} is a schema of "{value}"; use one of json-schema.org')
+            raise BadInput(LoopText.SCHEMA_USE_ONE_JSON_SCHEMA(path=path, value=value))
     return canonical_json(schema)
 
 

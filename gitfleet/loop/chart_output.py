@@ -12,6 +12,7 @@ from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.formats.yaml_reader import Document
+from gitfleet.loop.texts import LoopText
 
 _HOOK: Final = "helm.sh/hook"
 _INSTALLING: Final = frozenset(("pre-install", "post-install", "pre-upgrade", "post-upgrade"))
@@ -34,8 +35,8 @@ def without_hooks(documents: Iterable[Document], hooks: Hooks | None) -> tuple[D
         elif hooks is None and events & _INSTALLING:
             asked.append(f"{_name(document.value)} ({', '.join(sorted(events))})")
     if asked:
-        sentence = f"has hooks, which gitfleet does not run: {named_briefly(sorted(asked), _MOST_NAMED)}; write"
-        raise BadInput(f"{sentence} spec.hooks: Apply to place them like any other object, or Skip to leave them out")
+        sentence = LoopText.HOOKS_GITFLEET_NOT_RUN(asked=named_briefly(sorted(asked), _MOST_NAMED))
+        raise BadInput(LoopText.SPEC_HOOKS_APPLY_PLACE_LIKE(sentence=sentence))
     return tuple(kept)
 
 
@@ -44,7 +45,7 @@ def differences(documents: Iterable[Document], others: Iterable[Document]) -> li
     first, second = ([(_name(one.value), digest_of(one.value)) for one in side] for side in (documents, others))
     if first == second:
         return []
-    return sorted({name for name, _ in {*first} ^ {*second}}) or ["the order of objects"]
+    return sorted({name for name, _ in {*first} ^ {*second}}) or [LoopText.ORDER_OBJECTS()]
 
 
 def without_secrets(message: str, templates: Mapping[str, bytes], values: Iterable[tuple[str, bytes]]) -> str:
@@ -59,10 +60,7 @@ def without_secrets(message: str, templates: Mapping[str, bytes], values: Iterab
         for value, is_secret in found:
             long_enough = len(value) >= _SHORTEST_SECRET
             if long_enough and (is_secret or is_about_secret) and value[:_SHOWN_OF_A_VALUE] in message:
-                return (
-                    "cannot be built, and what helm says is not shown, because what may be a secret value is in it; "
-                    "run `helm template` to see it"
-                )
+                return LoopText.CANNOT_BUILT_HELM_SAYS_NOT()
     return message
 
 
@@ -88,4 +86,4 @@ def _name(body: Any) -> str:
     metadata = body.get("metadata") if isinstance(body, dict) else None
     parts = [metadata.get("namespace"), metadata.get("name")] if isinstance(metadata, dict) else []
     kind = body.get("kind") if isinstance(body, dict) else None
-    return "/".join(str(part) for part in (kind, *parts) if part) or "an object without a name"
+    return "/".join(str(part) for part in (kind, *parts) if part) or LoopText.OBJECT_WITHOUT_NAME()

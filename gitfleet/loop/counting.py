@@ -7,6 +7,7 @@ from typing import Protocol
 
 from gitfleet.loop.driver import Listener
 from gitfleet.loop.pulse import Pass, Pulse, outcome_of
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.events import Event
 from gitfleet.model.failures import Failure
 from gitfleet.ports.clock import Clock
@@ -49,8 +50,6 @@ def gauges_of(pulse: Pulse, leads: Callable[[], bool]) -> Iterable[FleetGauge]:
     """Whether this process leads, and, if it does, the gauges of the state after its last reconcile that succeeded:
     what it knew when it led before is old."""
     leading = leads()
-    yield FleetGauge(
-        "gitfleet_leader", "Whether this process reconciles (1) or stands by (0)", (), (((), float(leading)),)
-    )
+    yield FleetGauge("gitfleet_leader", LoopText.WHETHER_PROCESS_RECONCILES_STANDS(), (), (((), float(leading)),))
     if leading and pulse.last is not None:
         yield from fleet_gauges(pulse.last.state)

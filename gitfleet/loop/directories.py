@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.errors import BadInput
 from gitfleet.loop.pull_clusters import PullClusters
+from gitfleet.loop.texts import LoopText
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
 
 
@@ -45,11 +46,11 @@ class ByConnection:
                 return self.simulated
             where = f"{cluster.origin}: " if cluster.origin else ""
             raise BadInput(
-                f"{where}MemberCluster/{cluster.name} has no connection",
-                hint="give spec.connection a context, a kubeconfig, inCluster, pull or simulated (docs/clusters.md)",
+                LoopText.MEMBERCLUSTER_NO_CONNECTION(where=where, cluster=cluster.name),
+                hint=LoopText.GIVE_SPEC_CONNECTION_CONTEXT(),
             )
         if cluster.is_pulled:
             if self.pull is None:
-                raise BadInput(f"{cluster.name} is reached by its own agent, which needs a git remote (no --state-dir)")
+                raise BadInput(LoopText.REACHED_OWN_AGENT(cluster=cluster.name))
             return self.pull
         return self.real

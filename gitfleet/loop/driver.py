@@ -31,6 +31,7 @@ from gitfleet.loop.rewrites import LastAccepted, Rewrite
 from gitfleet.loop.state_branch import StateBranch
 from gitfleet.loop.state_commits import Publication
 from gitfleet.loop.steps import Step
+from gitfleet.loop.texts import LoopText
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.loop.unchanged import UnchangedReconcile, unchanged_after
 from gitfleet.loop.watched_branch import last_good_config, no_such_branch
@@ -141,10 +142,8 @@ class Driver:
             if self.branches.watch == watch:
                 return heads[watch]
         other, self._config = self.branches.watch, None
-        raise BadInput(
-            f'the configurations on "{watch}" and "{other}" send the watch to each other',
-            hint="let spec.branches.watch say the same on both, or name the branch with --branch",
-        )
+        sentence = LoopText.CONFIGURATIONS_SEND_WATCH_EACH_OTHER(watch=watch, other=other)
+        raise BadInput(sentence, hint=LoopText.LET_SPEC_BRANCHES_WATCH_SAY())
 
     def _read_config(self, commit: str, heads: Mapping[str, str]) -> None:
         if self._config is not None and self._config[0] == commit:
@@ -380,7 +379,7 @@ class Driver:
             return
         sure = pushed is not None and self.clock.monotonic() - pushed <= _LONGEST_DELAY
         if not sure and self.reader.fetch(()).get(self.branches.state) != head:
-            raise LostRace(f"{self.branches.state} was moved by another process")
+            raise LostRace(LoopText.MOVED_ANOTHER_PROCESS(state=self.branches.state))
 
     def _events(self, before: FleetState, after: FleetState) -> tuple[Event, ...]:
         """The events between two states; those of a commit that was just pushed are known."""

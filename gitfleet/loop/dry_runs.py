@@ -15,6 +15,7 @@ from gitfleet.apply import Pair, PlansMemo, Question
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.formats.sops import is_sops_encrypted
 from gitfleet.loop.fanout import Fanout
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.observations import ClusterObservation, DryRun, DryRuns
 from gitfleet.model.operations import Operation
@@ -22,8 +23,8 @@ from gitfleet.model.operations import Operation
 MOST_AT_ONCE: Final = 100
 """Dry runs of one cluster before deciding, and before planning; the next pass goes on."""
 ASKED_AGAIN_AFTER: Final = timedelta(minutes=10)
-_ENCRYPTED: Final = "its values are encrypted, and no server is asked about such a manifest"
-_LEFT: Final = "what the server filled in on {} is not known of all objects yet, and the next pass asks"
+_ENCRYPTED: Final = LoopText.VALUES_ENCRYPTED_NO_SERVER_ASKED()
+_LEFT: Final = LoopText.SERVER_FILLED_NOT_KNOWN_ALL()
 _Observations = Mapping[str, ClusterObservation]
 log = logging.getLogger(__name__)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gitfleet.errors import Forbidden, GitfleetError, Stopped
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.leases import Lease, LeaseRecord
@@ -64,7 +65,7 @@ class Election:
         mine, self._mine = self._mine, None
         if mine is not None and not self._thread.is_alive():
             failed = attempt(Subject("Lease", str(self._lease)), self._lease.write, "", 1.0, mine)
-            log.info("%s %s", self._lease, "is not released" if isinstance(failed, Failure) else "is released")
+            log.info("%s %s", self._lease, LoopText.NOT_RELEASED() if isinstance(failed, Failure) else "is released")
         self._lease.close()
 
     def try_once(self) -> bool:
@@ -76,14 +77,14 @@ class Election:
             self._standing.say(logging.INFO, self._sentence(result))
             return True
         if self._optional and isinstance(result.cause, Forbidden):
-            log.info("%s; there is no leader election", result.error)
+            log.info(LoopText.NO_LEADER_ELECTION(), result.error)
             self._until = float("inf")
             self._changed()
             return False
         sentence = result.error if isinstance(result.cause, GitfleetError) else result.report
-        self._trouble.say(logging.WARNING, f"{sentence}; leader election goes on trying")
+        self._trouble.say(logging.WARNING, LoopText.LEADER_ELECTION_GOES_TRYING(sentence=sentence))
         if self._mine is not None and not self.leads():
-            self._standing.say(logging.WARNING, f"standing by: {self._lease} was not renewed in time")
+            self._standing.say(logging.WARNING, LoopText.STANDING_NOT_RENEWED_TIME(lease=self._lease))
         return True
 
     def _run(self) -> None:
@@ -121,8 +122,8 @@ class Election:
 
     def _sentence(self, found: LeaseRecord | None) -> str:
         if self.leads():
-            return f"leading: {self._lease} is held by {self._identity}"
-        return f"standing by: {self._lease} is held by {(found.holder if found is not None else '') or 'nobody'}"
+            return LoopText.LEADING_HELD(lease=self._lease, identity=self._identity)
+        return LoopText.STANDING_HELD(lease=self._lease, holder=(found.holder if found is not None else "") or "nobody")
 
 
 class _Said:
@@ -161,4 +162,4 @@ class FencedWriter:
 
     def _check(self, branch: str) -> None:
         if not self.leads():
-            raise Stopped(f"{branch} is not moved: this process does not lead any more")
+            raise Stopped(LoopText.NOT_MOVED_PROCESS_NOT_LEAD(branch=branch))

@@ -14,6 +14,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput, GitfleetError, MissingPart, RetryLater
 from gitfleet.formats.sops import encrypted_outside, is_encrypted_text, is_sops_encrypted, with_values
 from gitfleet.loop.builds import ReadBlobs
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.operations import Create, Outcome, OutcomeCode, Update, Write
 from gitfleet.ports.decryption import Decryptor
@@ -60,7 +61,7 @@ class EncryptedSecrets:
     def _decrypted(self, manifest: Manifest, known: _Values) -> JsonObject:
         blob = manifest.origin.blob
         if manifest.key.kind != "Secret" or manifest.key.group or encrypted_outside(manifest.body):
-            raise BadInput("is encrypted in more than the data and stringData of Secrets")
+            raise BadInput(LoopText.ENCRYPTED_MORE_DATA_STRINGDATA_SECRETS())
         if blob not in known:
             try:
                 known[blob] = self._values(blob)
@@ -73,10 +74,10 @@ class EncryptedSecrets:
 
     def _values(self, blob: str) -> Mapping[int, Mapping[str, str]]:
         if self.decryptor is None:
-            raise MissingPart("is encrypted, and nothing is decrypted here")
+            raise MissingPart(LoopText.ENCRYPTED_NOTHING_DECRYPTED_HERE())
         content = self.read([blob]).get(blob) if blob else None
         if content is None:
-            raise BadInput("is not there any more as it was encrypted")
+            raise BadInput(LoopText.NOT_ANY_MORE_ENCRYPTED())
         return self.decryptor.values(content)
 
 
@@ -92,7 +93,7 @@ class _Lookup:
         """The value; BadInput where it is encrypted and not known."""
         if is_encrypted_text(text):
             if text not in self._values:
-                raise BadInput("has an encrypted value that is no text (put it in quotes) or of another object")
+                raise BadInput(LoopText.ENCRYPTED_VALUE_NO_TEXT_PUT())
             return self._values[text]
         return self._encoded.get(text, text) if field == "data" else text
 
@@ -116,5 +117,5 @@ def _refused(operation: Create | Update, failure: Failure) -> Outcome:
         log.error("%s", failure.report)
         why, code = failure.sentence, OutcomeCode.INTERNAL_ERROR
     retry = isinstance(failure.cause, RetryLater)
-    message = f"{operation.key} was not applied: {why}"
+    message = LoopText.NOT_APPLIED(operation=operation.key, why=why)
     return Outcome(operation=operation, ok=False, code=code, message=message, retry=retry)

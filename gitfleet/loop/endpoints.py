@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from gitfleet.loop.pulse import Pulse, why_dead, why_unready
 from gitfleet.loop.runner import Wake
+from gitfleet.loop.texts import LoopText
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.http import HttpHandler, HttpRequest, HttpResponse, sentence_response
 
@@ -39,7 +40,7 @@ def routes(reads: Mapping[str, HttpHandler], posts: Mapping[str, HttpHandler]) -
         allowed, handlers = ("GET, HEAD", reads) if request.path in reads else ("POST", posts)
         handler = handlers.get(request.path)
         if handler is None:
-            return sentence_response(404, "there is nothing at this path")
+            return sentence_response(404, LoopText.NOTHING_PATH())
         if request.method not in allowed.split(", "):
             return sentence_response(405, f"only {allowed}", Allow=allowed)
         return handler(request)

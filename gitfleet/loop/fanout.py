@@ -15,6 +15,7 @@ from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.errors import GitfleetError, Stopped
 from gitfleet.loop.spread import Batch, CallKind, Spread
 from gitfleet.loop.steps import Step
+from gitfleet.loop.texts import LoopText
 from gitfleet.loop.untraced import Untraced
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
@@ -202,16 +203,16 @@ class Fanout:
             # A call that outlived its reconcile may still be changing the cluster: nobody else may use its client
             # meanwhile.
             if name in self._busy and not self._busy[name].done():
-                results[name] = failed(name, f"{name} is still busy with an earlier call", OutcomeCode.UNREACHABLE)
+                results[name] = failed(name, LoopText.STILL_BUSY_EARLIER_CALL(name=name), OutcomeCode.UNREACHABLE)
             else:
                 futures[name] = self._busy[name] = self.executor.submit(call, name)
         self._await_all(futures.values())
         for name, future in futures.items():
             if future.cancelled():
-                why = f"{name} was not asked within {self.timeout:g} s, since other clusters took so long"
+                why = LoopText.NOT_ASKED_WITHIN(name=name, timeout=self.timeout)
                 results[name] = failed(name, why, OutcomeCode.NOT_ASKED)
             elif not future.done():
-                why = f"{name} did not answer within {self.timeout / 2:g} s"
+                why = LoopText.NOT_ANSWER_WITHIN(name=name, timeout=self.timeout / 2)
                 results[name] = failed(name, why, OutcomeCode.UNREACHABLE)
             else:
                 results[name] = self._here(name, partial(_result_of, future), failed)
@@ -230,7 +231,7 @@ class Fanout:
         pending, left = set(futures), seconds
         while pending and left > 0:
             if self.stopped() and wait(pending, timeout=_GRACE).not_done:
-                raise Stopped("gitfleet is being stopped while clusters have not answered")
+                raise Stopped(LoopText.GITFLEET_BEING_STOPPED_WHILE_CLUSTERS())
             pending = wait(pending, timeout=min(_POLL_SECONDS, left)).not_done
             left -= _POLL_SECONDS
         return pending

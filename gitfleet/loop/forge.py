@@ -17,6 +17,7 @@ from gitfleet.api.fleet import Branches
 from gitfleet.errors import Forbidden, ForgeUnavailable, GitfleetError, GiveUp
 from gitfleet.loop.request_branches import Asked
 from gitfleet.loop.said_once import SaidOnce
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.backoff import Curve
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.forges import (
@@ -100,7 +101,7 @@ class ForgePublisher:
         self._failing |= set(self._trying)
         self._pulls = self._statuses = None  # whether the last call was carried out is not known
         known = failure.cause if isinstance(failure.cause, GitfleetError) else failure.report
-        self._said.say(f"{known}; trying again later, the fleet is reconciled all the same")
+        self._said.say(LoopText.TRYING_AGAIN_LATER(known=known))
         asked = failure.cause.after if isinstance(failure.cause, ForgeUnavailable) else None
         backoff = _PAUSES.after(self._failures)
         pause = backoff if asked is None else max(PAUSE, min(asked, _LONGEST_ASKED))
@@ -157,9 +158,9 @@ class ForgePublisher:
             return call()
         except GiveUp as error:
             lasting = isinstance(error, Forbidden)
-            until = f"no more {kind} until the token changes or gitfleet starts again" if lasting else "not tried again"
+            until = LoopText.NO_MORE_UNTIL_TOKEN_CHANGES(kind=kind) if lasting else LoopText.NOT_TRIED_AGAIN()
             self._refused.add(kind if lasting else what)
-            self._said.say(f"{error}; {until}, the fleet is reconciled all the same")
+            self._said.say(LoopText.FLEET_RECONCILED_ALL_SAME(error=error, until=until))
             return None
 
     def _call(self, forge: Forge, target: str, call: ForgeCall) -> None:

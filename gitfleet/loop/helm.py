@@ -22,13 +22,13 @@ from gitfleet.loop.builds import REGULAR, Listing, Outputs, ReadBlobs, output_of
 from gitfleet.loop.chart_files import MOST_BYTES, at_another_time, chart_files
 from gitfleet.loop.chart_output import differences, without_hooks, without_secrets
 from gitfleet.loop.kustomize_rules import path_fault
+from gitfleet.loop.texts import LoopText
 from gitfleet.ports.helm import Chart, HelmRenderer
 
 _API_VERSION: Final = f"{GITFLEET_GROUP}/v1alpha1"
 _MOST_NAMED: Final = 3
-_UNUSED: Final = (
-    f"is a Helm chart that nothing renders: add a {HELM_RELEASE_FILE} (kind HelmRelease) to its folder, or ignore the "
-    f"folder in {desired.IGNORE_FILE}"
+_UNUSED: Final = LoopText.HELM_CHART_NOTHING_RENDERS(
+    helm_release_file=HELM_RELEASE_FILE, ignore_file=desired.IGNORE_FILE
 )
 
 
@@ -95,8 +95,8 @@ class Charts:
             if unequal := differences(documents, without_hooks(self._again(chart), value.hooks)):
                 more = f" and {len(unequal) - _MOST_NAMED} more" if len(unequal) > _MOST_NAMED else ""
                 named = ", ".join(unequal[:_MOST_NAMED]) + more
-                sentence = f"{release.chart} renders something else each time, in {named}, which would be rolled out at"
-                raise BadInput(f"{sentence} every restart; set the values that make random texts or times unnecessary")
+                sentence = LoopText.RENDERS_SOMETHING_ELSE_EACH_TIME(chart=release.chart, named=named)
+                raise BadInput(LoopText.EVERY_RESTART_SET_VALUES_MAKE(sentence=sentence))
             sources = tuple(sorted((*release.paths, release.chart)))
             parsed = replace(first, documents=documents)
             return desired.SourceFile(blob="", parsed=parsed, sources=sources, namespace=value.namespace)
@@ -151,7 +151,7 @@ def _releases(folders: Collection[str], listing: Listing, read: ReadBlobs) -> di
 def _release(folder: str, own: str, content: bytes | None, listing: Listing, ordered: Sequence[str]) -> _Release:
     release = _Release(paths={own})
     if listing[own].mode not in REGULAR:
-        release.faults.append((1, "is no ordinary file; put the HelmRelease itself here"))
+        release.faults.append((1, LoopText.NO_ORDINARY_FILE()))
         return release
     value = _read_release(content, release.faults)
     if value is None:
@@ -164,15 +164,17 @@ def _release(folder: str, own: str, content: bytes | None, listing: Listing, ord
     linked = next((path for path in below if listing[path].mode not in REGULAR), None)
     if chart_fault or linked:
         release.faults.append(
-            (lines[0], f"spec.chart: {chart_fault or f'names {release.chart}, where {linked} is no file'}")
+            (lines[0], f"spec.chart: {chart_fault or LoopText.NAMES_WHERE_NO_FILE(chart=release.chart, linked=linked)}")
         )
     elif sum(listing[path].size or 0 for path in below) > MOST_BYTES:
-        release.faults.append((lines[0], f"spec.chart: {release.chart} has more than {MOST_BYTES >> 20} MiB"))
+        release.faults.append(
+            (lines[0], LoopText.SPEC_CHART_MORE_MIB(chart=release.chart, most_bytes=MOST_BYTES >> 20))
+        )
     for name in value.values_files:
         target = _target(folder, name)
         fault = path_fault(name)
         if not fault and (target not in listing or listing[target].mode not in REGULAR):
-            fault = f'names "{name}", and {target} is no file of this repo'
+            fault = LoopText.NAMES_NO_FILE_REPO(name=name, target=target)
         release.faults += [(lines[1], f"spec.valuesFiles: {fault}")] if fault else []
         release.paths |= set() if fault else {target}
     release.paths |= set(below)
@@ -182,7 +184,7 @@ def _release(folder: str, own: str, content: bytes | None, listing: Listing, ord
 def _read_release(content: bytes | None, faults: list[LineFault]) -> HelmRelease | None:
     """The typed file; None with all that is wrong with it."""
     if content is None:
-        faults.append((1, "is too large to be read"))
+        faults.append((1, LoopText.TOO_LARGE_READ()))
         return None
     parsed = desired.parse_file(HELM_RELEASE_FILE, content)
     if parsed.faults:
@@ -190,7 +192,7 @@ def _read_release(content: bytes | None, faults: list[LineFault]) -> HelmRelease
         return None
     body = parsed.documents[0].value if len(parsed.documents) == 1 else None
     if not isinstance(body, dict) or (body.get("apiVersion"), body.get("kind")) != (_API_VERSION, "HelmRelease"):
-        faults.append((1, f"must hold one object, of apiVersion {_API_VERSION} and kind HelmRelease"))
+        faults.append((1, LoopText.MUST_HOLD_ONE_OBJECT(api_version=_API_VERSION)))
         return None
     value, breaks = read_kind(HelmRelease, body)
     lines = lines_of(content, [(0, location) for location, _ in breaks])
@@ -204,10 +206,10 @@ def _target(folder: str, reference: str) -> str:
 
 def _chart_fault(chart: str, listing: Listing) -> str:
     if chart.split("/")[0] == "..":
-        return "leads out of the repo; name a folder of it"
+        return LoopText.LEADS_OUT_REPO()
     own = posixpath.join(chart, desired.CHART_FILE)
     if own not in listing or listing[own].mode not in REGULAR:
-        return f"names {chart}, which has no {desired.CHART_FILE}; name the folder of a chart in this repo"
+        return LoopText.NAMES_NO_NAME_FOLDER_CHART(chart=chart, chart_file=desired.CHART_FILE)
     return ""
 
 
@@ -233,13 +235,13 @@ def _chart(
     wanted = sorted(release.paths)
     contents = read([listing[path].oid for path in wanted])
     if missing := [path for path in wanted if listing[path].oid not in contents]:
-        raise BadInput(f"{missing[0]} is too large to be read")
+        raise BadInput(LoopText.TOO_LARGE_READ_2(missing=missing[0]))
     prefix, own = f"{release.chart}/", posixpath.join(folder, HELM_RELEASE_FILE)
     inside = [path for path in wanted if path.startswith(prefix) and path != own]
     files = chart_files({path.removeprefix(prefix): contents[listing[path].oid] for path in inside})
     given = [contents[listing[name].oid] for name in names]
     if encrypted := [name for name, text in zip(names, given, strict=True) if _is_encrypted(text)]:
-        raise BadInput(f"{encrypted[0]} is encrypted with SOPS, and nothing is decrypted for Helm; name a plain file")
+        raise BadInput(LoopText.ENCRYPTED_SOPS_NOTHING_DECRYPTED_HELM(encrypted=encrypted[0]))
     said.names = (*names, own)
     said.chart = Chart(
         release=value.name,

@@ -19,6 +19,7 @@ from gitfleet.loop.kustomize_files import (
     without_secrets,
 )
 from gitfleet.loop.kustomize_rules import path_fault
+from gitfleet.loop.texts import LoopText
 from gitfleet.ports.kustomize import KustomizeBuilder
 
 _MOST_PLUGINS: Final = 10_000
@@ -55,7 +56,7 @@ class Kustomizer:
             if folder in bases:
                 made[folder] = output_of("kustomize", b"")
             elif closure.fault or user:
-                why = closure.fault or f"was not built, because {user} cannot be read and may build on this folder"
+                why = closure.fault or LoopText.NOT_BUILT_BECAUSE_CANNOT_READ(user=user)
                 made[folder] = desired.SourceFile(blob="", why=why)
             else:
                 made[folder] = self._build(folder, closure, listing, read)
@@ -100,13 +101,13 @@ class Kustomizer:
         """Add what one kustomization names; the folders it builds on. A fault is noted, the rest is read still."""
         own = next((path for name in desired.KUSTOMIZATIONS if (path := posixpath.join(folder, name)) in listing), None)
         if own is None:
-            raise BadInput(f"{folder} holds no kustomization.yaml")
+            raise BadInput(LoopText.HOLDS_NO_KUSTOMIZATION_YAML(folder=folder))
         closure.paths.add(own)
         kustomization = self._read[listing[own].oid]
         closure.rewritten[own] = kustomization.canonical
         if kustomization.fault or listing[own].mode not in REGULAR:
             closure.unread[own] = kustomization
-            raise BadInput(f"{own} {kustomization.fault or 'is no ordinary file'}")
+            raise BadInput(f"{own} {kustomization.fault or LoopText.NO_ORDINARY_FILE_2()}")
         further: list[str] = []
         references = [*kustomization.references, *kustomization.plugins]
         for plugin in kustomization.plugins:
@@ -133,7 +134,7 @@ class Kustomizer:
         if oid not in self._plugins:
             self._plugins = {} if len(self._plugins) > _MOST_PLUGINS else self._plugins
             content = read([oid]).get(oid)
-            too_large = PluginFile(fault="is too large to be read")
+            too_large = PluginFile(fault=LoopText.TOO_LARGE_READ())
             self._plugins[oid] = too_large if content is None else read_plugin_file(content)
         return self._plugins[oid]
 
@@ -147,7 +148,7 @@ class Kustomizer:
             files.update({path: contents[listing[path].oid] for path in closure.paths if listing[path].oid in contents})
             left_out = sorted(closure.paths - files.keys())
             if left_out:
-                raise BadInput(f"{left_out[0]} is too large to be read")
+                raise BadInput(LoopText.TOO_LARGE_READ_2(missing=left_out[0]))
             built = self.builder.build(folder, files | closure.rewritten)
             return output_of("kustomize", built, closure.paths | closure.folders)
 
@@ -173,14 +174,14 @@ def _target(folder: str, reference: str) -> str:
 def _place_fault(reference: str, target: str, listing: Listing, is_plugin: bool) -> str:
     """Why the file or folder that a path leads to is not used; "" when it is one of the repo."""
     if target.split("/")[0] == "..":
-        return f'names "{reference}": only files of this repo are built, nothing is fetched'
+        return LoopText.NAMES_ONLY_FILES_REPO_BUILT(reference=reference)
     if target in listing:
-        return "" if listing[target].mode in REGULAR else f"names {target}, which is no ordinary file"
+        return "" if listing[target].mode in REGULAR else LoopText.NAMES_NO_ORDINARY_FILE(target=target)
     if is_plugin:
-        return f"names {target} as a plug-in's configuration, which must be a file of this repo"
+        return LoopText.NAMES_PLUG_CONFIGURATION(target=target)
     if any(posixpath.join(target, name) in listing for name in desired.KUSTOMIZATIONS):
         return ""
-    return f"names {target}, which is not in the repo"
+    return LoopText.NAMES_NOT_REPO(target=target)
 
 
 def _possible_user(folder: str, closures: Mapping[str, _Closure]) -> str | None:

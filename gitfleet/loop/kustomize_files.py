@@ -10,6 +10,7 @@ from typing import Any, Final
 from gitfleet import desired
 from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.loop.kustomize_rules import PATH_LISTS, PLUGIN_LISTS, fault_of, is_inline, listed, plugin_fault
+from gitfleet.loop.texts import LoopText
 
 _SHORTEST_SECRET: Final = 3
 _SHOWN_OF_A_VALUE: Final = 7
@@ -48,13 +49,13 @@ class PluginFile:
 def read_kustomization(content: bytes | None) -> Kustomization:
     """Read the bytes of a kustomization.yaml (kustomize.config.k8s.io); None when they are not to be had."""
     if content is None:
-        return Kustomization(fault="is too large to be read")
+        return Kustomization(fault=LoopText.TOO_LARGE_READ())
     parsed = desired.parse_file("kustomization.yaml", content)
     if parsed.faults:
         line, message = parsed.faults[0]
-        return Kustomization(fault=f"cannot be read: line {line}: {message}", text=content)
+        return Kustomization(fault=LoopText.CANNOT_READ_LINE(line=line, message=message), text=content)
     if len(parsed.documents) != 1 or not isinstance(parsed.documents[0].value, dict):
-        return Kustomization(fault="is not one YAML object", text=content)
+        return Kustomization(fault=LoopText.NOT_ONE_YAML_OBJECT(), text=content)
     value = parsed.documents[0].value
     fault = fault_of(value)
     if fault:
@@ -68,7 +69,7 @@ def read_plugin_file(content: bytes) -> PluginFile:
     parsed = desired.parse_file("kustomization.yaml", content)
     if parsed.faults:
         line, message = parsed.faults[0]
-        return PluginFile(fault=f"cannot be read: line {line}: {message}")
+        return PluginFile(fault=LoopText.CANNOT_READ_LINE(line=line, message=message))
     found: list[str] = []
     for document in parsed.documents:
         fault = plugin_fault(document.value)
@@ -87,10 +88,7 @@ def without_secrets(message: str, folder: str, files: Mapping[str, bytes]) -> st
     """kustomize's words, unless they hold a value of a Secret; `files` are those that it read."""
     shown = message.encode()
     if any(value[:_SHOWN_OF_A_VALUE] in shown for value in _secrets(files) if len(value) >= _SHORTEST_SECRET):
-        return (
-            "cannot be built, and what kustomize says is not shown, because a value of a Secret is in it; "
-            f"run `kustomize build {folder}` to see it"
-        )
+        return LoopText.CANNOT_BUILT_KUSTOMIZE_SAYS_NOT(folder=folder)
     return message
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from gitfleet import desired
+from gitfleet.loop.texts import LoopText
 
 PATH_LISTS: Final = ("resources", "bases", "components", "crds", "configurations")
 PLUGIN_LISTS: Final = ("transformers", "generators", "validators")
@@ -54,12 +55,12 @@ def fault_of(kustomization: Mapping[str, Any]) -> str:
 def plugin_fault(document: Any) -> str:
     """As `fault_of`, for one document of the configuration of a generator, transformer or validator."""
     if not isinstance(document, Mapping) or document.get("apiVersion") != "builtin":
-        return "is no configuration of kustomize's own plug-ins (apiVersion: builtin); no other one runs"
+        return LoopText.NO_CONFIGURATION_KUSTOMIZE_OWN_PLUG()
     if document.get("kind") not in _PLUGIN_KINDS:
-        return "is of a kind that is not used here; only kustomize's own generators and transformers run, and no helm"
+        return LoopText.KIND_NOT_USED_HERE()
     metadata = document.get("metadata") or {}
     if not isinstance(metadata, Mapping) or "function" in str(metadata).casefold():
-        return "asks for a function, and no functions run"
+        return LoopText.ASKS_FUNCTION_NO_FUNCTIONS_RUN()
     parts = [document, *(entry for entry in listed(document, "replacements") if isinstance(entry, Mapping))]
     return next((fault for part in parts for fault in _miscased(part, _PLUGIN_PATHS)), "")
 
@@ -68,9 +69,9 @@ def path_fault(reference: str) -> str:
     """Why a path of a kustomization is not used; "" when it may be a file or folder of the repo."""
     first = reference.partition("/")[0]
     if _BRACES.search(reference):
-        return f'names "{reference}": a path has no braces; rename the file, or write an inline patch on several lines'
+        return LoopText.NAMES_PATH_NO_BRACES(reference=reference)
     if reference.startswith("/") or _REMOTE_FIRST.search(first) or _NEVER_IN_PATHS.search(reference):
-        return f'names "{reference}": only files of this repo are built, nothing is fetched'
+        return LoopText.NAMES_ONLY_FILES_REPO_BUILT(reference=reference)
     return ""
 
 
@@ -93,39 +94,39 @@ def _faults(kustomization: Mapping[str, Any]) -> Iterator[str]:
     for key in (*PATH_LISTS, *PLUGIN_LISTS, "patchesStrategicMerge", *_ENTRIES):
         value = kustomization.get(key)
         if value is not None and not isinstance(value, list):
-            yield f"cannot be built: {key} must be a list"
+            yield LoopText.CANNOT_BUILT_MUST_LIST(key=key)
     for key in (*PATH_LISTS, *PLUGIN_LISTS, "patchesStrategicMerge"):
         if not all(isinstance(entry, str) for entry in listed(kustomization, key)):
-            yield f"cannot be built: {key} must be a list of strings"
+            yield LoopText.CANNOT_BUILT_MUST_LIST_STRINGS(key=key)
     for key in PLUGIN_LISTS:
         if any("\n" in str(entry) or _BRACES.search(str(entry)) for entry in listed(kustomization, key)):
-            yield f"has inline {key}, which are not used; put each into a file of the repo and name that"
+            yield LoopText.INLINE_NOT_USED(key=key)
     for key, known in _ENTRIES.items():
         yield from _entry_faults(key, listed(kustomization, key), known)
     openapi = kustomization.get("openapi")
     if openapi is not None and (not isinstance(openapi, Mapping) or set(openapi) - {"path"}):
-        yield "cannot be built: openapi may have a path and nothing else"
+        yield LoopText.CANNOT_BUILT_OPENAPI_PATH_NOTHING()
 
 
 def _key_faults(kustomization: Mapping[str, Any]) -> Iterator[str]:
     for key in kustomization:
         if key in _HELM:
-            yield f"has {key}, which kustomize does not render here; write a gitfleet-helm.yaml (docs/config-repo.md)"
+            yield LoopText.KUSTOMIZE_NOT_RENDER_HERE(key=key)
     yield from _miscased(kustomization, _KEYS)
     unknown = sorted(set(kustomization) - _KEYS)
     if unknown:
-        yield f'has the field "{unknown[0]}", which kustomize does not know; remove it'
+        yield LoopText.FIELD_KUSTOMIZE_NOT_KNOW(unknown=unknown[0])
 
 
 def _entry_faults(key: str, entries: list[Any], known: frozenset[str]) -> Iterator[str]:
     for entry in entries:
         if not isinstance(entry, Mapping):
-            yield f"cannot be built: {key} must be a list of mappings"
+            yield LoopText.CANNOT_BUILT_MUST_LIST_MAPPINGS(key=key)
             continue
         yield from _miscased(entry, known)
         unknown = sorted(set(entry) - known)
         if unknown:
-            yield f'has the field "{unknown[0]}" in {key}, which kustomize does not know; remove it'
+            yield LoopText.FIELD_KUSTOMIZE_NOT_KNOW_REMOVE(unknown=unknown[0], key=key)
 
 
 def _miscased(part: Mapping[str, Any], known: Iterable[str]) -> Iterator[str]:
@@ -134,4 +135,4 @@ def _miscased(part: Mapping[str, Any], known: Iterable[str]) -> Iterator[str]:
     for key in part:
         meant = folded.get(str(key).casefold())
         if meant is not None and meant != key:
-            yield f'has the field "{key}"; write {meant}'
+            yield LoopText.FIELD_WRITE(key=key, meant=meant)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gitfleet.errors import DestinationUnavailable, GitfleetError, GiveUp
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.backoff import Curve
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.notifications import NotificationMessage, Occurrence
@@ -100,7 +101,7 @@ class NotificationQueue:
         now = self.clock.monotonic()
         if sent is None:
             if self._said:
-                log.info("notifications to %s are delivered again", self.name)
+                log.info(LoopText.NOTIFICATIONS_DELIVERED_AGAIN(), self.name)
             self._message, self._said, self._failures, self._not_before = None, 0, 0, now + PAUSE
             self._count("delivered")
             return
@@ -112,8 +113,8 @@ class NotificationQueue:
         if self._said < 1 + over:  # once when it begins to fail and once when messages are lost, until it works again
             self._said = 1 + over
             why = str(cause) if isinstance(cause, GitfleetError) else sent.report
-            then = f"message {message.id} is dropped" if over else "tried again later"
-            log.warning("notification %s: %s; %s, the fleet is reconciled all the same", self.name, why, then)
+            then = LoopText.MESSAGE_DROPPED(id=message.id) if over else LoopText.TRIED_AGAIN_LATER()
+            log.warning(LoopText.NOTIFICATION_FLEET_RECONCILED_ALL_SAME(), self.name, why, then)
         if over:
             self._message, self._failures = None, 0
         self._count("refused" if lasting else "dropped" if over else "failed")

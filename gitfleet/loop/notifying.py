@@ -23,6 +23,7 @@ from gitfleet.loop.driver import Listener
 from gitfleet.loop.notification_queue import NotificationQueue, QueueThread
 from gitfleet.loop.pulse import Pass
 from gitfleet.loop.results import ReconcileResult
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.events import Event
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.notifications import Occurrence
@@ -102,7 +103,7 @@ class Notifications:
             thread.finish(0.0)
         for (name, _), thread in self._threads.items():
             if not thread.finish(max(0.0, end - self.clock.monotonic())):
-                log.warning("notification %s: the process ends before all is delivered", name)
+                log.warning(LoopText.NOTIFICATION_PROCESS_ENDS_BEFORE_ALL(), name)
 
     def _collect(self, found: Occurrence) -> None:
         if len(self._collected) < _MOST_COLLECTED:
@@ -114,12 +115,12 @@ class Notifications:
             if self._failed >= FAILING_AFTER and not self._told_failing:
                 self._told_failing = True
                 why = str(result.cause) if isinstance(result.cause, GitfleetError) else result.sentence
-                times = f"reconciling has failed {self._failed} times in a row"
+                times = LoopText.RECONCILING_FAILED_TIMES_ROW(failed=self._failed)
                 self._collect(Occurrence(NotificationEvent.RECONCILE_FAILING, f"{times}: {why}"))
             return
         self._last = (result.commit, result.state_head or "", result.state)
         if self._told_failing:
-            said = f"reconciling again after {self._failed} failures"
+            said = LoopText.RECONCILING_AGAIN_AFTER_FAILURES(failed=self._failed)
             self._collect(Occurrence(NotificationEvent.RECONCILE_RECOVERED, said))
         self._failed, self._told_failing = 0, False
 
@@ -131,14 +132,12 @@ class Notifications:
             return
         names = [one.name for one in (*configured, *self.standing)]
         for name in sorted(self.given.difference(names)):
-            meant = did_you_mean(name, names, "add one, or leave --notify out")
-            log.warning("--notify %s: spec.notifications has no destination of that name; %s", name, meant)
+            meant = did_you_mean(name, names, LoopText.ADD_ONE_LEAVE_NOTIFY_OUT())
+            log.warning(LoopText.NOTIFY_SPEC_NOTIFICATIONS_NO_DESTINATION(), name, meant)
         self._checked = configured
         for one in configured:
             if one.name not in self.given:
-                log.warning(
-                    "nobody is told by notification %s: no --notify %s=FILE says where it is", one.name, one.name
-                )
+                log.warning(LoopText.NOBODY_TOLD_NOTIFICATION(), one.name, one.name)
                 continue
             made = attempt(Subject("notification", one.name), self.connect, one.name, one.type)
             if isinstance(made, Failure):

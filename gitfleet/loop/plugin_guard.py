@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from gitfleet.api.objects import JsonObject
 from gitfleet.formats.canonical_json import canonical_json
+from gitfleet.loop.texts import LoopText
 from gitfleet.schedule import PluginFactory, SchedulerPlugin, stages_of, usable
 
 TIMEOUT_SECONDS: Final = 5.0
@@ -63,14 +64,14 @@ class _Worker:
 
     def call(self, what: str, work: Callable[[], Any]) -> Any:
         if self._stalled:
-            raise PluginStalled(f"{self._stalled} did not return within {self._timeout:g} s earlier")
+            raise PluginStalled(LoopText.NOT_RETURN_WITHIN_EARLIER(stalled=self._stalled, timeout=self._timeout))
         result: SimpleQueue[tuple[bool, Any]] = SimpleQueue()
         self._calls.put((work, result))
         try:
             succeeded, value = result.get(timeout=self._timeout)
         except Empty as error:
             self._stalled = what
-            raise PluginStalled(f"{what} did not return within {self._timeout:g} s") from error
+            raise PluginStalled(LoopText.NOT_RETURN_WITHIN(what=what, timeout=self._timeout)) from error
         if not succeeded:
             raise value
         return value

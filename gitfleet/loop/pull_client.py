@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import Manifest, ObjectKey
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, RolloutOutcome, RolloutWrite, Update
 
@@ -29,7 +30,7 @@ class PullClient:
 
     def dry_run(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:
         """See ClusterReader: an agent is asked nothing."""
-        why = f"{self._cluster.name} is reached by its agent, which makes no dry runs"
+        why = LoopText.REACHED_AGENT_MAKES_NO_DRY(cluster=self._cluster.name)
         return [DryRun(live.body, None, why) for _, live in questions]
 
     def pods(self, workloads: Sequence[LiveObject]) -> Mapping[ObjectKey, tuple[LiveObject, ...]]:
@@ -38,12 +39,12 @@ class PullClient:
 
     def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
         """See ClusterWriter: only the agent writes, what it is given by `PullClusters.perform`."""
-        why = f"{self._cluster.name} is changed by its agent alone"
+        why = LoopText.CHANGED_AGENT_ALONE(cluster=self._cluster.name)
         return [Outcome(operation=one, ok=False, code=OutcomeCode.NOT_ASKED, message=why) for one in operations]
 
     def perform_steps(self, steps: Sequence[RolloutWrite]) -> Sequence[RolloutOutcome]:
         """See ClusterWriter: only the agent writes, what it is given by `PullClusters.perform`."""
-        why = f"{self._cluster.name} is changed by its agent alone"
+        why = LoopText.CHANGED_AGENT_ALONE(cluster=self._cluster.name)
         return [RolloutOutcome(operation=one, ok=False, code=OutcomeCode.NOT_ASKED, message=why) for one in steps]
 
     def close(self) -> None:

@@ -27,6 +27,7 @@ from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.loop.pull_client import PullClient
 from gitfleet.loop.pull_reports import PullReports, Silence
 from gitfleet.loop.said_once import SaidOnce
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.decisions import Decision
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import (
@@ -141,10 +142,10 @@ class PullClusters:
     def waiting(self) -> tuple[str, ...]:
         """What agents have not carried out yet, in a sentence each."""
         found = [f"{name} ({counted(number, 'operation')})" for name, number in sorted(self._pending.items()) if number]
-        waiting = [f"the agent has not answered on {named_briefly(found, 3)}"] if found else []
+        waiting = [LoopText.AGENT_NOT_ANSWERED(found=named_briefly(found, 3))] if found else []
         unseen = [name for name in self._clusters if name not in self._refused and self._is_unseen(name)]
         if unseen:
-            waiting.append(f"the agent has not seen its last delivery on {named_briefly(sorted(unseen), 3)}")
+            waiting.append(LoopText.AGENT_NOT_SEEN_LAST_DELIVERY(unseen=named_briefly(sorted(unseen), 3)))
         return (*waiting, *(why for _, why in sorted(self._refused.items())))
 
     def _is_unseen(self, name: str) -> bool:
@@ -195,7 +196,7 @@ class PullClusters:
     def _observation(self, cluster: MemberCluster, keys: Collection[ObjectKey]) -> ClusterObservation:
         found = self.reports.of(cluster, self._branches, self.clock.now())
         if not is_branch(self._branches.delivery_of(cluster.name)):
-            found = Silence("its name ends in a way that git takes in no name of a branch: rename it")
+            found = Silence(LoopText.NAME_ENDS_WAY_GIT_TAKES())
         if isinstance(found, Silence):
             return ClusterObservation(cluster=cluster.name, reachable=False, error=found.why, observed=found.since)
         return observation_of(found, keys)
@@ -288,7 +289,7 @@ class PullClusters:
         except GitfleetError as error:
             self._due = True
             branch = self._branches.delivery_of(name)
-            self._refused[name] = f"what {name} is to do cannot be pushed to {branch}: {error}"
+            self._refused[name] = LoopText.CANNOT_PUSHED(name=name, branch=branch, error=error)
             self._said.say(self._refused[name])
 
     def _withdraw(self) -> None:
@@ -309,7 +310,7 @@ class PullClusters:
             try:
                 self.writer.remove_branch(branch, head)
             except GitfleetError as error:
-                self._said.say(f"the branch {branch}, which no cluster needs any more, cannot be removed: {error}")
+                self._said.say(LoopText.BRANCH_NO_CLUSTER_NEEDS_ANY(branch=branch, error=error))
 
     def _answered(self, name: str, writes: Sequence[Write]) -> list[Outcome]:
         seen, there = self.reports.seen(name), self._there.get(name)
@@ -326,7 +327,7 @@ class PullClusters:
         if wanted == had:
             return
         if branch in (self._branches.watch, self._branches.state, self._branches.rendered):
-            raise BadInput("that branch holds something else")
+            raise BadInput(LoopText.BRANCH_HOLDS_SOMETHING_ELSE())
         known = {oid for oid in had.values() if oid}
         head = self.writer.commit(
             BranchChange(
@@ -350,7 +351,7 @@ class PullClusters:
             oid = files.get(DELIVERY_FILE, "")
             content = self.repo.read_blobs([oid], limit=MAX_STATE_BYTES).get(oid, b"") if oid else b""
         except GitfleetError as error:
-            self._said.say(f"a branch for deliveries cannot be read, and is written again: {error}")
+            self._said.say(LoopText.BRANCH_DELIVERIES_CANNOT_READ(error=error))
             return _Delivered(head, None, {"": ""})
         try:
             return _Delivered(head, read_delivery(content), files)

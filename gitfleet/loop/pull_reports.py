@@ -17,6 +17,7 @@ from gitfleet.api.fleet import Branches
 from gitfleet.api.member_reports import REPORT_FILE
 from gitfleet.errors import BadInput, GitfleetError
 from gitfleet.formats.times import time_text
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import LiveObject
 from gitfleet.ports.clock import Clock
@@ -93,19 +94,19 @@ class PullReports:
             usual = Branches()
             named = "" if branches.members == usual.members else f" --members {branches.members}"
             named += "" if branches.deliveries == usual.deliveries else f" --deliveries {branches.deliveries}"
-            how = f"run `gitfleet agent --cluster {cluster.name}{named}`"
-            return Silence(f"no agent has reported on the branch {branch} yet: {how}")
+            how = LoopText.RUN_GITFLEET_AGENT_CLUSTER(cluster=cluster.name, named=named)
+            return Silence(LoopText.NO_AGENT_REPORTED_BRANCH_YET(branch=branch, how=how))
         if found.seen is None:
-            return Silence(f"the report on the branch {branch} {found.error}")
+            return Silence(LoopText.REPORT_BRANCH(branch=branch, error=found.error))
         connection = cluster.connection
         chosen = connection.silent_after if connection is not None else None
         most = PERIODS * cluster.heartbeat_period_seconds if chosen is None else chosen
         said = found.seen.report.at
         if said - now > _CLOCKS:
-            return Silence(f"its agent reports at {time_text(said)}, which is not yet: set its clock", None)
+            return Silence(LoopText.AGENT_REPORTS_NOT_YET(time_text=time_text(said)), None)
         made = self._made(found, now)
         if now - made > timedelta(seconds=most):
-            return Silence(f"its agent has not reported since {time_text(made)}, as its clock has it", made)
+            return Silence(LoopText.AGENT_NOT_REPORTED_SINCE(time_text=time_text(made)), made)
         return found.seen
 
     def head_of(self, name: str) -> str | None:
@@ -135,7 +136,7 @@ class PullReports:
         except InvalidContent as error:
             return Reported(head=head, keys=keys, seen=None, error=str(error)[:_LONGEST], since=since, at=at)
         except GitfleetError as error:
-            why = f"cannot be read: {error}"[:_LONGEST]
+            why = LoopText.CANNOT_READ(error=error)[:_LONGEST]
             return Reported(head=head, keys=keys, seen=None, error=why, since=since, at=at)
         return Reported(head=head, keys=keys, seen=seen, error="", since=since, at=at, objects=objects)
 
@@ -143,14 +144,16 @@ class PullReports:
         log.error("%s", failure.report)
         since, at = self.clock.monotonic(), self.clock.now()
         return Reported(
-            head=head, keys=keys, seen=None, error=f"cannot be read: {failure.sentence}", since=since, at=at
+            head=head, keys=keys, seen=None, error=LoopText.CANNOT_READ(error=failure.sentence), since=since, at=at
         )
 
     def _check_signature(self, head: str, keys: tuple[str, ...]) -> None:
         allowed = "".join(f'agent namespaces="git" {" ".join(key.split()[:2])}\n' for key in keys)
         signer, why = self.history.signer(head, SignerKeys(ssh=allowed.encode()))
         if not signer:
-            raise InvalidContent(f"{why.replace('allowedSigners', 'spec.connection.publicKeys')}, so it does not count")
+            raise InvalidContent(
+                LoopText.NOT_COUNT(replace=why.replace("allowedSigners", "spec.connection.publicKeys"))
+            )
 
     def _seen(
         self, name: str, head: str, known: Mapping[str, LiveObject]
@@ -158,17 +161,17 @@ class PullReports:
         entries = self.reader.list_tree(head)
         there = {path: entry for path, entry in entries.items() if entry.mode == _PLAIN}
         if REPORT_FILE not in there:
-            raise BadInput(f"it has no {REPORT_FILE}")
+            raise BadInput(LoopText.IT_HAS_NO(report_file=REPORT_FILE))
         first = there[REPORT_FILE].oid
         content = self.reader.read_blobs([first], limit=LARGEST_REPORT).get(first)
         if content is None:
-            raise BadInput(f"its {REPORT_FILE} is larger than {LARGEST_REPORT} bytes")
+            raise BadInput(LoopText.LARGER_BYTES(report_file=REPORT_FILE, largest_report=LARGEST_REPORT))
         report = read_report(name, content)
         oids = {path: there[path].oid for path in listed_files(report) if path in there}
         sizes = {there[path].oid: there[path].size or 0 for path in oids}
         missing = sorted(oid for oid in set(oids.values()) if oid not in known and sizes[oid] <= LARGEST_OBJECT)
         if sum(map(sizes.__getitem__, missing)) > LARGEST_OBJECTS:
-            raise BadInput(f"its objects have more than {LARGEST_OBJECTS} bytes together")
+            raise BadInput(LoopText.OBJECTS_MORE_BYTES_TOGETHER(largest_objects=LARGEST_OBJECTS))
         blobs = self.reader.read_blobs(missing, limit=LARGEST_OBJECT)
         contents = {path: blobs[oid] for path, oid in oids.items() if oid in blobs}
         return seen_from(report, contents, known, oids)

@@ -20,6 +20,7 @@ from gitfleet.errors import (
     RemoteUnreachable,
 )
 from gitfleet.loop.results import ReconcileResult
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.failures import Failure, Failures, Subject
 
 LONGEST_RECONCILE: Final = 900.0
@@ -30,13 +31,13 @@ LONGEST_DELAY: Final = 60.0
 
 
 _REASONS: Final = (
-    (DiskFull, "a disk of this machine is full"),
-    (RefusedForNow, "the git remote cannot do what it is asked now"),
-    (RemoteUnreachable, "the git remote does not answer as it should"),
-    (NoRepository, "the git remote has no such repository"),
-    (Forbidden, "the git remote refuses the credentials, or what they may do"),
-    (RemoteRefuses, "the git remote refuses what it is sent"),
-    (MissingPart, "a program, a file or a folder is missing, or cannot be used"),
+    (DiskFull, LoopText.DISK_MACHINE_FULL()),
+    (RefusedForNow, LoopText.GIT_REMOTE_CANNOT_ASKED_NOW()),
+    (RemoteUnreachable, LoopText.GIT_REMOTE_NOT_ANSWER_SHOULD()),
+    (NoRepository, LoopText.GIT_REMOTE_NO_REPOSITORY()),
+    (Forbidden, LoopText.GIT_REMOTE_REFUSES_CREDENTIALS()),
+    (RemoteRefuses, LoopText.GIT_REMOTE_REFUSES_SENT()),
+    (MissingPart, LoopText.PROGRAM_FILE_FOLDER_MISSING()),
 )
 """What /readyz says of errors, the first that fits: no names and nothing that a server said."""
 
@@ -78,7 +79,7 @@ class Pulse:
         self.beat = Beat(began=now, has_worked=self.beat.has_worked, trouble=self.beat.trouble)
         self._failures = Failures()
         for start in self.starting:
-            self._failures.contain(Subject("start of a reconcile", _name(start)), None, start)
+            self._failures.contain(Subject(LoopText.START_RECONCILE(), _name(start)), None, start)
 
     def stand_by(self) -> None:
         """Another process leads: nothing is due here."""
@@ -97,7 +98,7 @@ class Pulse:
         self.rest(now + pause, failed_by=result.cause if isinstance(result, Failure) else None, worked=not failed)
         over, failures = Pass(result=result, seconds=now - began), self._failures
         for listener in self.listeners:
-            failures.contain(Subject("end of a reconcile", _name(listener)), None, listener, over)
+            failures.contain(Subject(LoopText.END_RECONCILE(), _name(listener)), None, listener, over)
         return failures
 
 
@@ -119,16 +120,16 @@ def _trouble(cause: Exception | None) -> str:
     if isinstance(cause, BadInput) and not isinstance(cause, NoRepository):
         return ""
     why = next((reason for kind, reason in _REASONS if isinstance(cause, kind)), "")
-    return f"the last reconcile failed: {why}" if why else "the last reconcile failed"
+    return LoopText.LAST_RECONCILE_FAILED(why=why) if why else LoopText.LAST_RECONCILE_FAILED_2()
 
 
 def why_dead(beat: Beat, now: float) -> str:
     """Why the process is of no use any more, "" while the loop lives. Trouble with the remote is no reason: a restart
     changes nothing about that."""
     if beat.began is not None and now - beat.began > LONGEST_RECONCILE:
-        return f"a reconcile has been under way for {now - beat.began:.0f} s"
+        return LoopText.RECONCILE_UNDER_WAY(now=now - beat.began)
     if beat.began is None and beat.due is not None and now - beat.due > LONGEST_DELAY:
-        return f"the next reconcile is {now - beat.due:.0f} s late"
+        return LoopText.NEXT_RECONCILE_LATE(now=now - beat.due)
     return ""
 
 
@@ -136,7 +137,7 @@ def why_unready(beat: Beat, now: float, *, stopped: bool) -> str:
     """Why the process does not do its work now, "" while it does, or stands by: then it is as ready as it can be, and a
     rolling update that waits for it may end the one that leads."""
     if stopped:
-        return "the process is ending"
+        return LoopText.PROCESS_ENDING()
     if beat.stands_by:
         return ""
-    return why_dead(beat, now) or beat.trouble or ("" if beat.has_worked else "no reconcile has succeeded yet")
+    return why_dead(beat, now) or beat.trouble or ("" if beat.has_worked else LoopText.NO_RECONCILE_SUCCEEDED_YET())

@@ -20,6 +20,7 @@ from gitfleet.formats.git_names import GITFLEET
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.loop.request_branches import RequestBranches
 from gitfleet.loop.said_once import SaidOnce
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.backoff import Curve
 from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event, EventType
@@ -118,13 +119,13 @@ class RenderedBranch:
 
     def _brought(self, head: str | None, branches: Branches, rendering: Rendering) -> Event | None:
         if branches.rendered in (branches.watch, branches.state):
-            raise BadInput(f'it cannot be the branch "{branches.rendered}", which holds something else')
+            raise BadInput(LoopText.CANNOT_BRANCH_HOLDS_SOMETHING_ELSE(rendered=branches.rendered))
         wanted, folders = wanted_folders(rendering, self._folders)
         base, contents = self._base(head, branches), Contents(len(rendering.commit))
         if lost := [path for path, folder in wanted.items() if folder.needed and path not in base.own.files]:
             raise BadInput(
-                f"{named_briefly(lost, 3)} cannot be rendered now, and what the branch had of it is not known",
-                hint="correct what its condition says, or push the last commit of that branch back",
+                LoopText.CANNOT_RENDERED_NOW(lost=named_briefly(lost, 3)),
+                hint=LoopText.CORRECT_CONDITION_SAYS(),
             )
         readme = readme_text(branches.watch, branches.state).encode()
         change = tree_change(wanted, base.own, base.there, readme, contents)
@@ -165,10 +166,10 @@ class RenderedBranch:
         try:
             there, parent = (tree if own == head else self._tree_at(head)), None
         except UnreadableCommit as error:
-            self._said.say(f"the branch {branches.rendered} cannot be read, {error.reason}; it is written again")
+            self._said.say(LoopText.BRANCH_CANNOT_READ(rendered=branches.rendered, reason=error.reason))
             there, parent = tree, own
         if own != head and parent is None:
-            self._said.say(f"the branch {branches.rendered} has commits of somebody else, which gitfleet undoes")
+            self._said.say(LoopText.BRANCH_COMMITS_SOMEBODY_ELSE(rendered=branches.rendered))
         return _Base(tree, there, parent)
 
     def _last_own(self, head: str, branches: Branches) -> tuple[str, Tree]:
@@ -185,10 +186,7 @@ class RenderedBranch:
         for commit in before:
             if (found := self._own(commit)) is not None:
                 return found
-        raise BadInput(
-            f"the branch \"{branches.rendered}\" holds somebody else's commits, and none of gitfleet's: "
-            "remove it, or name another one in spec.branches.rendered"
-        )
+        raise BadInput(LoopText.BRANCH_HOLDS_SOMEBODY_ELSE_COMMITS(rendered=branches.rendered))
 
     def _own(self, commit: str) -> tuple[str, Tree] | None:
         """A commit with its files, None where it is not gitfleet's or cannot be read."""
@@ -204,7 +202,7 @@ class RenderedBranch:
         return tree_of((path, entry.oid if entry.mode == _PLAIN else "") for path, entry in entries.items())
 
     def _refuse(self, error: GitfleetError, branches: Branches, rendering: Rendering) -> None:
-        sentence = f"the rendered branch {branches.rendered} cannot be written: {error}"
+        sentence = LoopText.RENDERED_BRANCH_CANNOT_WRITTEN(rendered=branches.rendered, error=error)
         self._said.say(sentence)
         self._known, self._failures = None, self._failures + 1
         self._not_before = self.clock.monotonic() + _PAUSES.after(self._failures)
@@ -214,7 +212,7 @@ class RenderedBranch:
         path, line = rendering.place
         hint = f" ({error.hint})" if error.hint else ""
         field_ = "spec.rendered.enabled"
-        message = f"{sentence.rstrip('.')}{hint}; it is tried again by itself, and the fleet is reconciled all the same"
+        message = LoopText.TRIED_AGAIN_ITSELF(sentence=sentence.rstrip("."), hint=hint)
         self._refused = (Fault(path, line, f"{_KIND}{branches.rendered}", field_, message, Severity.WARNING),)
 
 

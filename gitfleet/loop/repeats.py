@@ -15,6 +15,7 @@ from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.apply import names_of
 from gitfleet.formats.times import time_text
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.backoff import Curve
 from gitfleet.model.failures import Subject
 from gitfleet.model.operations import Create, Operation, Outcome, OutcomeCode, Update, Write
@@ -107,8 +108,13 @@ class Repeats:
 def _not_asked(operation: Create | Update, known: _Applied) -> Outcome:
     names = names_of(operation.writers) if isinstance(operation, Update) else ""
     what, does = ("is gone", "deletes") if isinstance(operation, Create) else ("differs", "changes")
-    message = (
-        f"it {what} again after each apply, {known.times} times since {time_text(known.since)}; "
-        f"{names or 'something'} on {operation.cluster} {does} it; the next apply is at {time_text(known.again)}"
+    message = LoopText.AGAIN_AFTER_EACH_APPLY(
+        what=what,
+        times=known.times,
+        time_text=time_text(known.since),
+        names=names or "something",
+        cluster=operation.cluster,
+        does=does,
+        time_text_2=time_text(known.again),
     )
     return Outcome(operation=operation, ok=False, code=OutcomeCode.NOT_ASKED, message=message)

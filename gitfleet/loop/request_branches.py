@@ -17,6 +17,7 @@ from gitfleet.approvals import APPROVALS_FOLDER, next_name
 from gitfleet.errors import GitfleetError, LostRace, RetryLater
 from gitfleet.formats.git_names import GITFLEET
 from gitfleet.loop.said_once import SaidOnce
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.approvals import ApprovalRequest
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
@@ -113,7 +114,7 @@ class RequestBranches:
         except LostRace:
             return head  # by another reconcile, which wants the same, or by a person: the next one sees
         except GitfleetError as error:
-            sentence = f"the branch {branch}, which asks for an approval, cannot be kept: {error}"
+            sentence = LoopText.BRANCH_ASKS_APPROVAL(branch=branch, error=error)
             self._said.say(sentence)
             if isinstance(error, RetryLater):
                 return head
@@ -130,7 +131,7 @@ class RequestBranches:
         about = self.history.about(head) if head is not None else None
         if head is not None and about is not None and not _is_ours(about):
             if wanted is not None:
-                self._said.say(f"the branch {branch} has commits of somebody else, so gitfleet leaves it alone")
+                self._said.say(LoopText.BRANCH_COMMITS_SOMEBODY_ELSE_GITFLEET(branch=branch))
             return head
         if wanted is None:
             if head is not None:
@@ -158,7 +159,7 @@ class RequestBranches:
 
 def _refusal(branch: str, request: ApprovalRequest, sentence: str) -> Fault:
     path = approval_path(request.name, request.namespace)
-    remedy = f"add {path} by hand or with `gitfleet approve`, or let gitfleet push this branch"
+    remedy = LoopText.ADD_HAND_GITFLEET_APPROVE(path=path)
     return Fault(path, 1, f"{_KIND}{branch}", "", f"{sentence.rstrip('.')}; {remedy}", Severity.WARNING)
 
 

@@ -12,6 +12,7 @@ from gitfleet.api.conditions import ConditionType, Status, find_condition
 from gitfleet.api.holds import RemovalKind
 from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.sentences import named_briefly
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.events import Event
 from gitfleet.model.failures import Failure, Failures, Subject
@@ -68,7 +69,7 @@ def lost_race(inputs: Inputs, head: str | None) -> ReconcileResult:
         state=inputs.before,
         changed=False,
         settled=False,
-        waiting=("another process moved the state branch first; observing again",),
+        waiting=(LoopText.ANOTHER_PROCESS_MOVED_STATE_BRANCH(),),
         wake_at=None,
         lost_race=True,
     )
@@ -123,11 +124,11 @@ def asking_sentences(decision: Decision) -> tuple[str, ...]:
             if moves is not None and not moves.asks and not asks_for:
                 continue  # it goes on by itself
             where = named_briefly(sorted(clusters), 3)
-            what = "stays" if record.placement.deleting is not None else "keeps what it no longer selects"
-            until = "" if other == key and asks_for else f" until {other.kind} {other} has its objects there"
+            what = "stays" if record.placement.deleting is not None else LoopText.KEEPS_NO_LONGER_SELECTS()
+            until = "" if other == key and asks_for else LoopText.UNTIL_OBJECTS(other=other.kind, other_2=other)
             stays = f"{key} {what} on {where}{until}"
             waits = rollout.run_awaited(decision.after.placements[other]) if moves is None and not asks_for else ""
-            run = f", and it waits for a run: add one (`gitfleet explain {other}`)"
+            run = LoopText.WAITS_RUN_ADD_ONE_GITFLEET(other=other)
             found.append(f"{stays}, and {asks_for}" if asks_for else f"{stays}{run if waits else ''}")
     return tuple(found)
 
@@ -151,7 +152,10 @@ def kept_elsewhere(
         failed = [one for one in binding.failed if one not in binding.kept]
         holders = [owned[one.key].placement if one.key in owned else key for one in failed]
         if holders and others.issuperset(holders):
-            refused[binding.cluster] = f"{failed[0].key} stays with {holders[0].kind} {holders[0]}", holders[0]
+            refused[binding.cluster] = (
+                LoopText.STAYS_WITH(failed=failed[0].key, holders=holders[0].kind, holders_2=holders[0]),
+                holders[0],
+            )
     waiting = {held.cluster for held in plan.held} if plan is not None else set()
     left = tuple(one for one in record.bindings if one.cluster not in refused and one.cluster not in waiting)
     if not refused or (plan is not None and plan.moves) or rollout.waiting_for(replace(record, bindings=left), plan):
@@ -209,5 +213,5 @@ def waiting_sentences(state: FleetState, decision: Decision, failures: Failures)
         name for name, seen in observations.items() if not seen.asked and silent_from(state.clusters.get(name)) is None
     ]
     if left:
-        rolling.append(f"there was no time to ask {named_briefly(left, 3)}, which the next pass does first")
+        rolling.append(LoopText.NO_TIME_ASK(left=named_briefly(left, 3)))
     return (*(f"{failure.subject}: {failure.sentence}" for failure in failures.found), *rolling)

@@ -11,6 +11,7 @@ from gitfleet.api.faults import Fault
 from gitfleet.api.holds import REWRITE_PREFIX
 from gitfleet.approvals import path_of
 from gitfleet.errors import BadInput
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.approvals import ApprovalRequest
 from gitfleet.model.desired import Desired
 
@@ -50,8 +51,8 @@ class Rewrite:
     def fault(self) -> Fault:
         """What is said until then."""
         name, old, new = self.request().name, self.old[:_ID_DIGITS], self.new[:_ID_DIGITS]
-        found = f"{self.branch} was rewritten: {new} does not come after {old}, which is reconciled on"
-        remedy = f"nothing of the new head happens before it is accepted: push {old} back, or `gitfleet approve {name}`"
+        found = LoopText.REWRITTEN_NOT_COME_AFTER(branch=self.branch, new=new, old=old)
+        remedy = LoopText.NOTHING_NEW_HEAD_HAPPENS_BEFORE(old=old, name=name)
         return Fault(path_of(name), 1, "", "", "; ".join(filter(None, (found, self.waits, remedy))))
 
     def faults(self) -> tuple[Fault, ...]:
@@ -77,7 +78,7 @@ class LastAccepted:
             last = read_at(found.old)
         except BadInput as error:
             ask()
-            raise BadInput(f"{found.fault().message}; that commit cannot be read any more") from error
+            raise BadInput(LoopText.COMMIT_CANNOT_READ_ANY_MORE(fault=found.fault().message)) from error
         if self._kept is None or self._kept[:2] != (last, found):
             self._kept = (last, found, replace(last, faults=(*last.faults, *found.faults())))
         return self._kept[2]

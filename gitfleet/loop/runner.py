@@ -17,6 +17,7 @@ from gitfleet.formats.sentences import counted
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.pulse import Pulse
 from gitfleet.loop.results import ReconcileResult
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.backoff import Backoff, Curve
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.ports.clock import Clock
@@ -134,7 +135,7 @@ class Runner:
                     continue
                 began = self.clock.monotonic()
                 self.pulse.begin(began)
-                result = attempt(Subject("reconcile", "of the whole fleet"), self.driver.reconcile)
+                result = attempt(Subject("reconcile", LoopText.WHOLE_FLEET()), self.driver.reconcile)
                 if isinstance(result, Failure):
                     if isinstance(result.cause, Stopped) and self.wake.gives_up():
                         continue
@@ -142,10 +143,10 @@ class Runner:
                         raise result.cause
                     message = str(result.cause) if isinstance(result.cause, GitfleetError) else result.report
                     pause, failures = backoff.after(type(result.cause)), failures + 1
-                    log.warning("%s; trying again in %g s", message, pause)
+                    log.warning(LoopText.TRYING_AGAIN_G(), message, pause)
                 else:
                     if failures:
-                        log.info("reconciling again after %s", counted(failures, "failure"))
+                        log.info(LoopText.RECONCILING_AGAIN_AFTER(), counted(failures, "failure"))
                     backoff.forget()
                     reconciles, failures, pause = reconciles + 1, 0, self._pause(result)
                 self._note(result, began, pause)

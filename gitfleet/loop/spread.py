@@ -17,6 +17,7 @@ from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.fleet import FleetConfig, ListedProvider
 from gitfleet.errors import GitfleetError, Stopped
 from gitfleet.formats.near_names import did_you_mean
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.operations import OutcomeCode
 from gitfleet.ports.clock import Clock
@@ -82,13 +83,11 @@ class Spread:
         """From the next call on, do as the configuration says."""
         said = ""
         if config.executor not in (self.name, THREADS):
-            hint = "run --executor NAME=ADDRESS gives it one"
+            hint = LoopText.RUN_EXECUTOR_NAME_ADDRESS_GIVES()
             if config.executor not in self.known:
                 hint = did_you_mean(config.executor, self.known, f"known are {', '.join(self.known)}")
-            given = f"was given {self.name}" if self.name != THREADS else "was given none"
-            said = (
-                f"delivery.executor is {config.executor} and this process {given}, so it asks clusters itself: {hint}"
-            )
+            given = f"was given {self.name}" if self.name != THREADS else LoopText.GIVEN_NONE()
+            said = LoopText.DELIVERY_EXECUTOR_PROCESS(executor=config.executor, given=given, hint=hint)
         if said and said != self._said:
             log.warning("%s", said)
         self._config, self._said = config, said
@@ -105,7 +104,7 @@ class Spread:
         free = []
         for name in names:
             if name in self._busy and not self._busy[name].done():
-                begun[name] = f"{name} is still busy with an earlier call"
+                begun[name] = LoopText.STILL_BUSY_EARLIER_CALL(name=name)
             else:
                 free.append(name)
         until = self.clock.now() + timedelta(seconds=self.seconds / 2)
@@ -115,7 +114,7 @@ class Spread:
             made = attempt(Subject("executor", self.name), self._submit, whole.of(chunk))
             if isinstance(made, Failure):
                 self.close()
-                begun |= {name: f"the executor {self.name} takes no work: {_why(made)}" for name in chunk}
+                begun |= {name: LoopText.EXECUTOR_TAKES_NO_WORK(name=self.name, why=_why(made)) for name in chunk}
             else:
                 begun |= dict.fromkeys(chunk, made)
                 self._busy |= dict.fromkeys(chunk, made)
@@ -129,7 +128,7 @@ class Spread:
         found, reasons = {}, set()
         for name, future in begun.items():
             answer = future if isinstance(future, str) else done[future]
-            why = answer if isinstance(answer, str) else f"{name} was not asked in time by the executor {self.name}"
+            why = answer if isinstance(answer, str) else LoopText.NOT_ASKED_TIME_EXECUTOR(name=name, name_2=self.name)
             if isinstance(answer, str) or name not in answer:
                 found[name] = failed(name, why, OutcomeCode.NOT_ASKED)
                 reasons.add(why)
@@ -150,12 +149,12 @@ class Spread:
     def _answer(self, future: Future[Any]) -> Mapping[str, Any] | str:
         """What a batch came to, or why there is nothing of it."""
         if not future.done():
-            return f"the executor {self.name} has not answered within {self._patience:g} s"
+            return LoopText.EXECUTOR_NOT_ANSWERED_WITHIN(name=self.name, patience=self._patience)
         result = attempt(Subject("executor", self.name), future.result)
         if isinstance(result, Failure):
             self.close()  # it may be gone: the next batch opens it again
-            return f"the executor {self.name} failed: {_why(result)}"
-        return result if isinstance(result, Mapping) else f"the executor {self.name} gave something else"
+            return LoopText.EXECUTOR_FAILED(name=self.name, why=_why(result))
+        return result if isinstance(result, Mapping) else LoopText.EXECUTOR_GAVE_SOMETHING_ELSE(name=self.name)
 
     @property
     def _patience(self) -> float:
@@ -174,7 +173,7 @@ class Spread:
             if self.stopped():
                 for future in pending:
                     future.cancel()
-                raise Stopped("gitfleet is being stopped while clusters have not answered")
+                raise Stopped(LoopText.GITFLEET_BEING_STOPPED_WHILE_CLUSTERS())
             pending = wait(pending, timeout=_POLL_SECONDS).not_done
             left -= _POLL_SECONDS
 

@@ -14,6 +14,7 @@ from gitfleet.errors import Forbidden
 from gitfleet.loop.results import Published
 from gitfleet.loop.state_commits import Publication, on_files_of, state_commit
 from gitfleet.loop.state_trees import StateTrees
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failures
@@ -84,7 +85,7 @@ class StateBranch:
                 raise
             head = self.writer.commit(replace(change, most_commits=None))
             self._only_grows = True
-            log.warning("the history of %s is not shortened: %s", change.branch, error)
+            log.warning(LoopText.HISTORY_NOT_SHORTENED(), change.branch, error)
             return head
 
     def events_between(self, before: FleetState, after: FleetState) -> tuple[tuple[Event, ...], Failures]:

@@ -12,6 +12,7 @@ from typing import Final
 
 from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.formats.sentences import counted
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.state import UnusableHead
 from gitfleet.ports.repos import RepoReader, TreeEntry
 from gitfleet.state import holds_state, is_linked_file, is_state_file
@@ -26,7 +27,7 @@ Files = Mapping[str, TreeEntry]
 
 def usable_files(repo: RepoReader, head: str) -> tuple[Files, UnusableHead | None]:
     """The files to read for a head, by path, and what is not used of it. BadInput where there are none."""
-    why, readable = "holds no state of gitfleet", True
+    why, readable = LoopText.HOLDS_NO_STATE_GITFLEET(), True
     try:
         files = repo.list_tree(head)
         if head.startswith("dir:"):
@@ -34,15 +35,14 @@ def usable_files(repo: RepoReader, head: str) -> tuple[Files, UnusableHead | Non
         if holds_state(files):
             return _with_missing(repo, head, files)
     except UnreadableCommit as error:
-        why, readable = f"cannot be read, {error.reason}", False
+        why, readable = LoopText.CANNOT_READ_2(reason=error.reason), False
     with suppress(UnreadableCommit):
         for commit in repo.ancestors(head, most=MOST_COMMITS):
             if holds_state(files := repo.list_tree(commit)):
                 return files, UnusableHead(commit=head, why=why, instead=commit, readable=readable)
     raise BadInput(
-        f"the state branch's commit {head[:12]} {why}, and no commit before it can be used in its place; "
-        "nothing is changed on any cluster until that is put right",
-        hint="push the last commit that gitfleet made there back, or delete the branch to start again",
+        LoopText.STATE_BRANCH_COMMIT(head=head[:12], why=why),
+        hint=LoopText.PUSH_LAST_COMMIT_GITFLEET_MADE(),
     )
 
 
@@ -53,7 +53,7 @@ def _with_missing(repo: RepoReader, head: str, files: Files) -> tuple[Files, Unu
     missing = _missing(files, repo.list_tree(own))
     if not missing:
         return files, None
-    why = f"lacks {counted(len(missing), 'file')} that gitfleet wrote ({min(missing)}, say)"
+    why = LoopText.LACKS_GITFLEET_WROTE(count=counted(len(missing), "file"), missing=min(missing))
     unusable = UnusableHead(commit=head, why=why, instead=own, readable=True, missing=frozenset(missing))
     return dict(sorted({**files, **missing}.items())), unusable
 

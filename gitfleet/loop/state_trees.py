@@ -18,6 +18,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.runs import placement_of
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.loop.state_heads import MOST_COMMITS, PLAIN, usable_files
+from gitfleet.loop.texts import LoopText
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure, Subject, attempt
@@ -85,9 +86,9 @@ class StateTrees:
         found = {path: file for (path, _), file in self._parsed.items() if not isinstance(file, Failure)}
         bad = {path: file.error for (path, _), file in self._parsed.items() if isinstance(file, Failure)}
         if FLEET_FILE not in found:
-            bad.setdefault(FLEET_FILE, f"the state branch's {FLEET_FILE} is gone")
+            bad.setdefault(FLEET_FILE, LoopText.STATE_BRANCH_GONE(fleet_file=FLEET_FILE))
         if lost_faults(found):
-            bad.setdefault(FAULTS_FILE, f"the state branch's {FAULTS_FILE} lacks entries")
+            bad.setdefault(FAULTS_FILE, LoopText.STATE_BRANCH_LACKS_ENTRIES(faults_file=FAULTS_FILE))
         restored: dict[str, str] = {}
         for path, (commit, file) in self._before(head, bad).items():
             restored[path], found[path] = commit, file
@@ -201,7 +202,7 @@ class StateTrees:
 
 
 def _no_plain_file(path: str) -> Failure:
-    return Failure(subject=Subject("File", path), error=f"the state branch's {path} is no plain file")
+    return Failure(subject=Subject("File", path), error=LoopText.STATE_BRANCH_NO_PLAIN_FILE(path=path))
 
 
 @contextmanager
@@ -242,7 +243,7 @@ def _linked(
     for snapshot in used:
         places = zip(snapshot.documents, document_paths(snapshot), strict=True)
         if any(path not in entries or entries[path].oid != document.blob for document, path in places):
-            lost[snapshot_path(snapshot)] = f"the objects of snapshot {snapshot.name} are not all on the branch"
+            lost[snapshot_path(snapshot)] = LoopText.OBJECTS_SNAPSHOT_NOT_ALL_BRANCH(snapshot=snapshot.name)
         else:
             yield snapshot
 

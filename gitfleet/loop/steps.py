@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from gitfleet.loop.texts import LoopText
 from gitfleet.ports.caches import BlobCache
 from gitfleet.ports.repos import BranchChange, RepoWriter
 
@@ -17,24 +18,24 @@ from gitfleet.ports.repos import BranchChange, RepoWriter
 class Step(StrEnum):
     """What has just been done, or, where it says "before", is about to be done."""
 
-    CACHE_WRITE = "before the cache is written"
+    CACHE_WRITE = LoopText.BEFORE_CACHE_WRITTEN()
     CACHE_WRITTEN = "cache written"
     GATHERED = "gathered"
     DECIDED = "decided"
-    STATE_PUSH = "before the state branch is pushed"
-    STATE_PUSHED = "state branch pushed"
+    STATE_PUSH = LoopText.BEFORE_STATE_BRANCH_PUSHED()
+    STATE_PUSHED = LoopText.STATE_BRANCH_PUSHED()
     INTENT_PUBLISHED = "intent published"
-    RENDERED_PUSH = "before the rendered branch is pushed"
-    RENDERED_PUSHED = "rendered branch pushed"
+    RENDERED_PUSH = LoopText.BEFORE_RENDERED_BRANCH_PUSHED()
+    RENDERED_PUSHED = LoopText.RENDERED_BRANCH_PUSHED()
     RENDERED = "rendered"
-    CLUSTER_WRITE = "before a cluster is written to"
-    CLUSTER_WRITTEN = "cluster written to"
-    DELIVERY_PUSH = "before a branch for deliveries is moved"
-    DELIVERY_PUSHED = "branch for deliveries moved"
+    CLUSTER_WRITE = LoopText.BEFORE_CLUSTER_WRITTEN()
+    CLUSTER_WRITTEN = LoopText.CLUSTER_WRITTEN()
+    DELIVERY_PUSH = LoopText.BEFORE_BRANCH_DELIVERIES_MOVED()
+    DELIVERY_PUSHED = LoopText.BRANCH_DELIVERIES_MOVED()
     PERFORMED = "performed"
     REPORTED = "reported"
-    REQUEST_PUSH = "before a branch for approval is moved"
-    REQUEST_PUSHED = "branch for approval moved"
+    REQUEST_PUSH = LoopText.BEFORE_BRANCH_APPROVAL_MOVED()
+    REQUEST_PUSHED = LoopText.BRANCH_APPROVAL_MOVED()
 
 
 Reach = Callable[[Step], None]

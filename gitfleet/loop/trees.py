@@ -20,6 +20,7 @@ from gitfleet.formats.yaml_reader import ParsedFile, decode_parsed, encode_parse
 from gitfleet.loop.builds import Builds
 from gitfleet.loop.encrypted import EncryptedSecrets
 from gitfleet.loop.taken_back import taken_back
+from gitfleet.loop.texts import LoopText
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
@@ -134,17 +135,17 @@ class DesiredTrees:
         try:
             listing = self._listing(commit)
         except UnreadableCommit as error:
-            return {}, f"cannot be read, {error.reason}: put a commit on top of it that is sound"
+            return {}, LoopText.CANNOT_READ_PUT_COMMIT_TOP(reason=error.reason)
         if (files := len(listing)) > (most := self._limits.files):
-            few = "remove files, or keep the fleet in a repo of its own"
-            return {}, f"has {files} files, and at most {most} are read: {few}"
+            few = LoopText.REMOVE_FILES_KEEP_FLEET_REPO()
+            return {}, LoopText.FILES_MOST_READ(files=files, most=most, few=few)
         return listing, None
 
     def _without(self, commit: str, refusal: str, state: FleetState) -> Desired:
         """The fleet as accepted last, in place of a commit that is refused as a whole."""
         older, last = state.observed_commit, Desired(commit=commit, holds_removals=True)
-        accepted = f"what was accepted last (commit {older[:12]})" if older is not None else "what was accepted last"
-        sentence = f"commit {commit[:12]} {refusal}; it is refused as a whole, and {accepted} goes on"
+        accepted = LoopText.ACCEPTED_LAST_COMMIT(older=older[:12]) if older is not None else LoopText.ACCEPTED_LAST()
+        sentence = LoopText.COMMIT_REFUSED_WHOLE(commit=commit[:12], refusal=refusal, accepted=accepted)
         refused = Fault(".", 1, "", "", sentence)
         if older is not None and older != commit:
             with suppress(BadInput):  # history was rewritten, and it is gone: what is missing does not count as removed

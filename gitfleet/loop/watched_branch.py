@@ -8,6 +8,7 @@ from gitfleet.api.fleet import FleetConfig
 from gitfleet.errors import BadInput
 from gitfleet.formats.sentences import and_more
 from gitfleet.loop.state_trees import StateTrees
+from gitfleet.loop.texts import LoopText
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.ports.repos import RepoReader
 from gitfleet.state import FLEET_FILE
@@ -21,13 +22,13 @@ def no_such_branch(watch: str, heads: Mapping[str, str]) -> BadInput:
     others = [name for name in heads if not name.startswith("gitfleet/")]
     if not others:
         return BadInput(
-            "the repository has no commit on any branch yet",
-            hint=f"commit to {watch} and, where there is a remote, push; `gitfleet init` lays a first fleet out",
+            LoopText.REPOSITORY_NO_COMMIT_ANY_BRANCH(),
+            hint=LoopText.COMMIT_WHERE_REMOTE(watch=watch),
         )
     named = ", ".join(others[:5]) + and_more(len(others) - 5)
     return BadInput(
-        f'the repository has no branch "{watch}"; it has {named}',
-        hint=f"watch another one with --branch {others[0]}, or rename it: git branch -m {others[0]} {watch}",
+        LoopText.REPOSITORY_NO_BRANCH(watch=watch, named=named),
+        hint=LoopText.WATCH_ANOTHER_ONE_BRANCH(others=others[0], watch=watch),
     )
 
 

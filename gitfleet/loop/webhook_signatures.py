@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from gitfleet.errors import BadInput
+from gitfleet.loop.texts import LoopText
 
 _HMAC: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "github": (("x-hub-signature-256", "sha256="),),
@@ -41,12 +42,12 @@ def secrets_in(content: bytes, where: str) -> tuple[bytes, ...]:
     secrets = tuple(line.strip() for line in content.splitlines() if line.strip())
     if not secrets or len(content) > MOST_SECRET_BYTES or any(len(secret) < _SHORTEST for secret in secrets):
         raise BadInput(
-            f"{where} holds no webhook secret: one on each line, of {_SHORTEST} characters at least",
-            hint="make one with `openssl rand -hex 32`, and give the same to the forge",
+            LoopText.HOLDS_NO_WEBHOOK_SECRET(where=where, shortest=_SHORTEST),
+            hint=LoopText.MAKE_ONE_OPENSSL_RAND_HEX(),
         )
     for secret in secrets:
         if secret.startswith(SIGNING_TOKEN) and _key_of(secret) is None:
-            raise BadInput(f"{where}: what follows whsec_ is no base64")
+            raise BadInput(LoopText.FOLLOWS_WHSEC_NO_BASE64(where=where))
     return secrets
 
 
@@ -57,7 +58,7 @@ def secrets_of(file: Path) -> tuple[bytes, ...]:
         with file.open("rb") as opened:
             content = opened.read(MOST_SECRET_BYTES + 1)
     except OSError as error:
-        raise BadInput(f"{file} cannot be read: {error.strerror}") from error
+        raise BadInput(LoopText.CANNOT_READ_3(file=file, strerror=error.strerror)) from error
     return secrets_in(content, str(file))
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gitfleet.errors import GitfleetError
+from gitfleet.loop.texts import LoopText
 from gitfleet.loop.webhook_signatures import is_signed
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.http import HttpRequest, HttpResponse, sentence_response
@@ -87,17 +88,17 @@ class Receiver:
 
     def _answer(self, request: HttpRequest) -> tuple[str, HttpResponse]:
         if not self._may():
-            return "limited", sentence_response(429, "too many requests", Retry_After="1")
+            return "limited", sentence_response(429, LoopText.TOO_MANY_REQUESTS(), Retry_After="1")
         try:
             secrets = self.secrets()
         except GitfleetError as error:
             self._say(str(error))
-            return "unavailable", sentence_response(503, "the secret of this webhook cannot be read")
+            return "unavailable", sentence_response(503, LoopText.SECRET_WEBHOOK_CANNOT_READ())
         if not is_signed(self.provider, request.headers, request.body, secrets, self.clock.now().timestamp()):
-            self._say(f"a request to {request.path} was refused: its signature is missing or wrong")
-            return "refused", sentence_response(401, "the signature is missing or wrong")
+            self._say(LoopText.REQUEST_REFUSED_SIGNATURE_MISSING_WRONG(request=request.path))
+            return "refused", sentence_response(401, LoopText.SIGNATURE_MISSING_WRONG())
         self.hint()
-        return "accepted", sentence_response(202, "the loop is woken")
+        return "accepted", sentence_response(202, LoopText.LOOP_WOKEN())
 
     def _may(self) -> bool:
         """Take one of the requests that are allowed now."""

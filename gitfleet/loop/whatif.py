@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from gitfleet import desired
 from gitfleet.api.clusters import MemberCluster, Taint
 from gitfleet.errors import BadInput
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.desired import Desired
 
 CORDON = Taint(key="gitfleet.dev/cordoned", value="", effect="NoSchedule")
@@ -49,8 +50,8 @@ def _chosen(clusters: Iterable[MemberCluster], selectors: Iterable[str], option:
         }
         if not found:
             raise BadInput(
-                f'{option} "{selector}" chooses no cluster',
-                hint="name a cluster, or a label as key=value; `gitfleet get clusters` lists what there is",
+                LoopText.CHOOSES_NO_CLUSTER(option=option, selector=selector),
+                hint=LoopText.NAME_CLUSTER_LABEL_KEY_VALUE(),
             )
         chosen |= found
     return chosen
@@ -67,7 +68,9 @@ def _clusters_in(path: str, content: bytes) -> list[MemberCluster]:
     )
     wanted = desired.read_desired(request)
     if wanted.faults:
-        raise BadInput(str(wanted.faults[0]), hint=f"correct {path}: it holds MemberClusters for a what-if")
+        raise BadInput(str(wanted.faults[0]), hint=LoopText.CORRECT_HOLDS_MEMBERCLUSTERS_IF(path=path))
     if not wanted.clusters:
-        raise BadInput(f"{path} holds no MemberCluster", hint="write one or more MemberCluster documents into it")
+        raise BadInput(
+            LoopText.HOLDS_NO_MEMBERCLUSTER(path=path), hint=LoopText.WRITE_ONE_MORE_MEMBERCLUSTER_DOCUMENTS()
+        )
     return list(wanted.clusters.values())

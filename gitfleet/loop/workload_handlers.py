@@ -8,6 +8,7 @@ from typing import Any
 
 from gitfleet.api.objects import GroupKind
 from gitfleet.hooks import misspelt_hook
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.workload import BUILT_IN, Handlers, WorkloadHandler
 
@@ -24,11 +25,11 @@ def usable_handlers(installed: Mapping[str, Any]) -> Handlers:
         if type(BUILT_IN.get(of_kind)) is make:
             continue
         made: Any = attempt(Subject("workload handler", name), make)
-        why = f"gitfleet has one for {of_kind} itself" if of_kind in BUILT_IN else _unusable(made)
+        why = LoopText.GITFLEET_ONE_ITSELF(of_kind=of_kind) if of_kind in BUILT_IN else _unusable(made)
         if why is None:
             found[of_kind] = made
         else:
-            log.warning("workload handler %s cannot be used: %s", name, why)
+            log.warning(LoopText.WORKLOAD_HANDLER_CANNOT_USED(), name, why)
     return {**found, **BUILT_IN}
 
 
@@ -37,5 +38,5 @@ def _unusable(made: object) -> str | None:
     if isinstance(made, Failure):
         return made.error
     if not isinstance(made, WorkloadHandler):
-        return f"its factory made a {type(made).__name__}, which does not derive from WorkloadHandler"
+        return LoopText.FACTORY_MADE_NOT_DERIVE_FROM(name=type(made).__name__)
     return misspelt_hook(made, WorkloadHandler)

@@ -24,6 +24,7 @@ from gitfleet.loop.planning import Planning
 from gitfleet.loop.pulse import Pulse
 from gitfleet.loop.rewrites import Rewrite
 from gitfleet.loop.runner import Runner, Wake
+from gitfleet.loop.texts import LoopText
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.model.decisions import Decision
 from gitfleet.model.desired import Desired
@@ -199,8 +200,8 @@ class Workspace:
                 )
         names = [side.cluster for side in sides]
         if cluster is not None and cluster not in names:
-            hint = did_you_mean(cluster, names, f"it has: {', '.join(names)}" if names else "it has no clusters")
-            raise BadInput(f"{name} has nothing on a cluster {cluster}", hint=hint)
+            hint = did_you_mean(cluster, names, f"it has: {', '.join(names)}" if names else LoopText.NO_CLUSTERS())
+            raise BadInput(LoopText.NOTHING_CLUSTER(name=name, cluster=cluster), hint=hint)
         ignored = decision.inputs.desired.config.ignore_differences
         left_alone = apply.Wanted(decision.works, ignored=ignored, held=decision.held).left_alone
         chosen = [side for side in sides if cluster in (None, side.cluster)]
@@ -221,11 +222,11 @@ class Workspace:
             snapshot = next((one for one in record.resource_snapshots if one.index == index), None)
             if snapshot is None:
                 known = ", ".join(str(one.index) for one in record.resource_snapshots)
-                raise BadInput(f"{name} has no snapshot {index}", hint=f"snapshots: {known}")
+                raise BadInput(LoopText.NO_SNAPSHOT(name=name, index=index), hint=f"snapshots: {known}")
             loaded = self.driver.states.trees.loaded(Subject.of_placement(record.placement.key), record, snapshot)
             found = loaded.snapshot_named(snapshot.name)
             if found is None or found.manifests is None:
-                raise BadInput(f"the objects of snapshot {index} of {name} are not kept any more")
+                raise BadInput(LoopText.OBJECTS_SNAPSHOT_NOT_KEPT_ANY(index=index, name=name))
             sides.append(found)
         return snapshots_document(record.placement.key, *sides)
 

@@ -25,11 +25,12 @@ from gitfleet.formats.kinds import BUILT_IN_KINDS
 from gitfleet.formats.near_names import nearest
 from gitfleet.model.approvals import ByRequest, by_request
 from gitfleet.model.held_fields import HeldFields, HeldPlacement
+from gitfleet.model.texts import ModelText
 
 K = TypeVar("K")
 V = TypeVar("V")
 _DEFAULTS: Final = FleetConfig()
-NAMES_NO_PLACEMENT: Final = "names a placement that is not in the repo"
+NAMES_NO_PLACEMENT: Final = ModelText.NAMES_PLACEMENT_NOT_REPO()
 """How the warnings begin of what is about no placement of a commit."""
 _KIND_NAMES: Final = frozenset(name for _, name in (*KINDS, *BUILT_IN_KINDS))
 

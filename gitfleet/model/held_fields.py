@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from gitfleet.api.objects import Identity, JsonObject, JsonValue
 from gitfleet.api.values import NamespacedName
+from gitfleet.model.texts import ModelText
 
 
 class _Absent:
@@ -50,7 +51,7 @@ class HeldFields:
     rollout: NamespacedName
     fields: Fields = field(default_factory=dict)
     stays: bool = False
-    stays_as: str = "takes its pods away first"
+    stays_as: str = ModelText.TAKES_PODS_AWAY_FIRST()
     untouched: str = ""
 
 

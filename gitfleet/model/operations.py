@@ -12,6 +12,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.values import NamespacedName
 from gitfleet.formats.field_trees import FieldTree
 from gitfleet.model.observations import LiveObject
+from gitfleet.model.texts import ModelText
 
 DifferenceDetails: TypeAlias = tuple[tuple[str, str | None, str | None], ...]
 """(JSON pointer, value in member, value in hub) of each differing field; None: the field is not there; secrets
@@ -228,7 +229,7 @@ class RefusedStep:
     @property
     def sentence(self) -> str:
         """Why, without the object."""
-        return f"the last attempt failed: {self.message.removeprefix(f'{self.key}: ')}"
+        return ModelText.LAST_ATTEMPT_FAILED(removeprefix=self.message.removeprefix(f"{self.key}: "))
 
     @property
     def lasts(self) -> bool:

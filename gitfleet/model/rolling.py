@@ -11,6 +11,7 @@ from typing import Final
 from gitfleet.api.bindings import Binding, PinnedLabels
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.api.strategies import ApplyStrategy, RollingUpdate
+from gitfleet.model.texts import ModelText
 
 
 class MoveKind(StrEnum):
@@ -44,7 +45,7 @@ class Held:
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 FROZEN: Final = "frozen by "
 """How the reason of a freeze begins, in conditions too."""
-BUDGET_EXHAUSTED: Final = "The rollout strategy holds the latest resources back for now"
+BUDGET_EXHAUSTED: Final = ModelText.ROLLOUT_STRATEGY_HOLDS_LATEST_RESOURCES()
 """What RolloutStarted says of a binding that waits for its budget alone. The numbers stand in Held.reason; here they
 would rewrite every held binding whenever one cluster changes."""
 

@@ -26,6 +26,7 @@ from gitfleet.observe.fields import (
     section,
     untracked,
 )
+from gitfleet.observe.texts import ObserveText
 from gitfleet.observe.workloads import (
     daemon_set_availability,
     deployment_availability,
@@ -48,7 +49,7 @@ def _own_availability(body: JsonObject) -> Verdict:
         return custom_availability(body)
     kind = str(body.get("kind") or "")
     rule = _RULES.get((group, kind))
-    verdict = rule(body) if rule is not None else untracked(f"the availability of a {kind} is not trackable")
+    verdict = rule(body) if rule is not None else untracked(ObserveText.AVAILABILITY_NOT_TRACKABLE(kind=kind))
     if verdict is AVAILABLE or verdict == AVAILABLE or (cause := failed_state(GroupKind(group, kind), body)) is None:
         return verdict
     return not_yet(cause if rule is None else f"{verdict.reason}; {cause}")
@@ -68,20 +69,20 @@ def _service(body: JsonObject) -> Verdict:
     match spec.get("type") or "ClusterIP":
         case "ClusterIP" | "NodePort":
             addresses = spec.get("clusterIPs") or [""]
-            return AVAILABLE if addresses[0] else not_yet("no cluster IP is assigned")
+            return AVAILABLE if addresses[0] else not_yet(ObserveText.NO_CLUSTER_IP_ASSIGNED())
         case "LoadBalancer":
             ingress = section(section(body, "status"), "loadBalancer").get("ingress") or [{}]
             reached = ingress[0].get("ip") or ingress[0].get("hostname")
-            return AVAILABLE if reached else not_yet("the load balancer has no address yet")
+            return AVAILABLE if reached else not_yet(ObserveText.LOAD_BALANCER_NO_ADDRESS_YET())
         case other:
-            return untracked(f"the availability of a Service of type {other} is not trackable")
+            return untracked(ObserveText.AVAILABILITY_SERVICE_TYPE_NOT_TRACKABLE(other=other))
 
 
 def _definition(body: JsonObject) -> Verdict:
     conditions = conditions_of(body)
     for type_ in ("NamesAccepted", "Established"):
         if not is_true(conditions.get(type_)):
-            return not_yet(f"the definition is not {type_} yet")
+            return not_yet(ObserveText.DEFINITION_NOT_YET(kind=type_))
     return AVAILABLE
 
 
@@ -89,10 +90,10 @@ def _disruption_budget(body: JsonObject) -> Verdict:
     """The condition must be current; it need not allow disruptions (component-helpers ConditionsAreUpToDate)."""
     status, condition = section(body, "status"), conditions_of(body).get("DisruptionAllowed")
     if condition is None or integer(status, "observedGeneration") != generation_of(body):
-        return not_yet("the disruption controller has not observed it yet")
+        return not_yet(ObserveText.DISRUPTION_CONTROLLER_NOT_OBSERVED_YET())
     wanted = ("True", "SufficientPods") if integer(status, "disruptionsAllowed") > 0 else ("False", "InsufficientPods")
     if (condition.get("status"), condition.get("reason")) != wanted:
-        return not_yet("its DisruptionAllowed condition is not current yet")
+        return not_yet(ObserveText.DISRUPTIONALLOWED_CONDITION_NOT_CURRENT_YET())
     return AVAILABLE
 
 

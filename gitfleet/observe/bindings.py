@@ -23,6 +23,7 @@ from gitfleet.observe.checks import NO_CHECKS, Checks
 from gitfleet.observe.clusters import is_other_cause
 from gitfleet.observe.removals import not_deleted
 from gitfleet.observe.results import ObjectResult, ObjectState, ResultCode, results_of
+from gitfleet.observe.texts import ObserveText
 
 MOST_OBJECTS: Final = 100
 """KubeFleet's limit on failed, drifted and diffed objects of one cluster."""
@@ -41,19 +42,19 @@ _SYNCED: Final[_Reported] = (
     ConditionType.WORK_SYNCHRONIZED,
     Status.TRUE,
     Reason.ALL_WORK_SYNCED,
-    "All of the works are synchronized to the latest",
+    ObserveText.ALL_WORKS_SYNCHRONIZED_LATEST(),
 )
 _ALL_APPLIED: Final[_Reported] = (
     ConditionType.APPLIED,
     Status.TRUE,
     Reason.ALL_WORK_HAVE_BEEN_APPLIED,
-    "All corresponding work objects are applied",
+    ObserveText.ALL_CORRESPONDING_WORK_OBJECTS_APPLIED(),
 )
 _ALL_AVAILABLE: Final[_Reported] = (
     ConditionType.AVAILABLE,
     Status.TRUE,
     Reason.ALL_WORK_ARE_AVAILABLE,
-    "All corresponding work objects are available",
+    ObserveText.ALL_CORRESPONDING_WORK_OBJECTS_AVAILABLE(),
 )
 KnownConditions = dict[tuple[object, ...], tuple[Conditions, Conditions]]
 """The conditions of bindings of which all is well, and before: by those before (which values, as most are shared) and
@@ -204,23 +205,23 @@ def _planned_only(binding: Binding, results: Sequence[ObjectResult]) -> tuple[Se
 
 def _before_apply(binding: Binding, work: Work) -> Iterable[_Reported]:
     if work.error is not None and work.unwrapped:
-        message = f"Failed to apply the override rules on the resources: {work.error}"
+        message = ObserveText.FAILED_APPLY_OVERRIDE_RULES_RESOURCES(error=work.error)
         yield ConditionType.OVERRIDDEN, Status.FALSE, Reason.OVERRIDDEN_FAILED, message
         return
     if work.overridden:
-        message = "Successfully applied the override rules on the resources"
+        message = ObserveText.SUCCESSFULLY_APPLIED_OVERRIDE_RULES_RESOURCES()
         yield ConditionType.OVERRIDDEN, Status.TRUE, Reason.OVERRIDDEN_SUCCEEDED, message
     else:
-        message = "No override rules are configured for the selected resources"
+        message = ObserveText.NO_OVERRIDE_RULES_CONFIGURED_SELECTED()
         yield ConditionType.OVERRIDDEN, Status.TRUE, Reason.NO_OVERRIDE_SPECIFIED, message
     if work.error is not None:
-        message = f"Failed to synchronize the work to the latest: {work.error}"
+        message = ObserveText.FAILED_SYNCHRONIZE_WORK_LATEST(error=work.error)
         yield ConditionType.WORK_SYNCHRONIZED, Status.FALSE, Reason.SYNC_WORK_FAILED, message
         return
     if work.generation == binding.generation and work.snapshot == binding.resource_snapshot:
         yield _SYNCED
     else:
-        message = f"The work is of snapshot {work.snapshot} and not of {binding.resource_snapshot} yet"
+        message = ObserveText.WORK_SNAPSHOT_NOT_YET(snapshot=work.snapshot, resource_snapshot=binding.resource_snapshot)
         yield ConditionType.WORK_SYNCHRONIZED, Status.FALSE, Reason.WORK_NOT_SYNCHRONIZED_YET, message
 
 
@@ -230,7 +231,7 @@ def _applied(results: Sequence[ObjectResult]) -> _Reported:
         return _ALL_APPLIED
     if worst is ObjectState.PENDING:
         waiting = sum(1 for r in results if r.state is not ObjectState.IN_PLACE)
-        message = f"{waiting} of {len(results)} work objects are being applied"
+        message = ObserveText.WORK_OBJECTS_BEING_APPLIED(waiting=waiting, count=len(results))
         return ConditionType.APPLIED, Status.FALSE, Reason.APPLY_IN_PROGRESS, message
     concerned = [r for r in results if r.state is worst]
     if worst is ObjectState.WAITING:
@@ -247,7 +248,7 @@ def _available(results: Sequence[ObjectResult], work: Work) -> _Reported:
     untracked = [r for r in results if r.verdict is not None and r.verdict.availability is Availability.NOT_TRACKABLE]
     if untracked:
         # The seed's reason; newer KubeFleet says NotAllWorkAreAvailabilityTrackable for the same.
-        message = f"The availability of work object {work.placement.name}-work is not trackable"
+        message = ObserveText.AVAILABILITY_WORK_OBJECT_WORK_NOT(placement=work.placement.name)
         first = untracked[0]
         why = f"{message}: {first.key}, {first.verdict.reason if first.verdict else ''}{more_than_first(untracked)}"
         return ConditionType.AVAILABLE, Status.TRUE, Reason.WORK_NOT_TRACKABLE, why
@@ -263,7 +264,7 @@ def _diff_reported(results: Sequence[ObjectResult]) -> _Reported:
             Reason.NOT_ALL_WORK_HAVE_DIFF_REPORTED,
             _sentence(missing, "compared"),
         )
-    message = "All corresponding work objects have reported their differences"
+    message = ObserveText.ALL_CORRESPONDING_WORK_OBJECTS_REPORTED()
     return ConditionType.DIFF_REPORTED, Status.TRUE, Reason.ALL_WORK_HAVE_DIFF_REPORTED, message
 
 
@@ -271,11 +272,11 @@ def _unreachable(binding: Binding, work: Work, before: Sequence[_Reported], now:
     generation, reported = binding.generation, list(before)
     reports = work.apply_strategy.type.only_reports
     if not reports and (find_condition(binding.conditions, ConditionType.APPLIED, generation=generation) is None):
-        nothing = f"Nothing could be applied: cluster {binding.cluster} does not answer"
+        nothing = ObserveText.NOTHING_COULD_APPLIED(cluster=binding.cluster)
         reported.append((ConditionType.APPLIED, Status.FALSE, Reason.APPLY_IN_PROGRESS, nothing))
     last = ConditionType.DIFF_REPORTED if reports else ConditionType.AVAILABLE
     known = find_condition(binding.conditions, last, generation=generation)
-    message = f"Cluster {binding.cluster} does not answer: {error}"
+    message = ObserveText.CLUSTER_NOT_ANSWER(cluster=binding.cluster, error=error)
     if known is None or known.reason != Reason.CLUSTER_UNREACHABLE or is_other_cause(known.message, message):
         reported.append((last, Status.UNKNOWN, Reason.CLUSTER_UNREACHABLE, message))
     conditions = _conditions(binding, reported, now, keep=_ORDER)
@@ -377,4 +378,4 @@ def _sentence(concerned: Sequence[ObjectResult], verb: str) -> str:
     """The first object and why, and how many more there are."""
     first = concerned[0]
     why = first.verdict.reason if verb == "available" and first.verdict is not None else first.message
-    return f"{first.key} is not {verb}: {why}{more_than_first(concerned)}"
+    return ObserveText.IS_NOT(first=first.key, verb=verb, why=why, more_than_first=more_than_first(concerned))

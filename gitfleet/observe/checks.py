@@ -11,6 +11,7 @@ from gitfleet.api.objects import GroupKind, JsonObject
 from gitfleet.formats.cel import CannotEvaluate
 from gitfleet.model.observations import Availability, Verdict
 from gitfleet.observe.fields import AVAILABLE, generation_of, not_yet, section
+from gitfleet.observe.texts import ObserveText
 
 Checks: TypeAlias = Mapping[GroupKind, HealthCheck]
 NO_CHECKS: Final[Checks] = MappingProxyType({})
@@ -21,19 +22,19 @@ def checked_availability(body: JsonObject, check: HealthCheck, own: Callable[[Js
     of them decides is decided by gitfleet's `own` rule for the kind."""
     observed = section(body, "status").get("observedGeneration")
     if isinstance(observed, int) and generation_of(body) not in (0, observed):
-        return not_yet("its controller has not observed the latest spec yet")
+        return not_yet(ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC())
     for name, expression in (("failed", check.failed), ("available", check.available)):
         if expression is None:
             continue
         try:
             holds = expression.holds(body)
         except CannotEvaluate as error:
-            return not_yet(f"`{name}` of its health check cannot be evaluated: {error}")
+            return not_yet(ObserveText.HEALTH_CHECK_CANNOT_EVALUATED(name=name, error=error))
         if holds and name == "failed":
-            return not_yet(f"its health check says that it has failed{_beside(own(body))}")
+            return not_yet(ObserveText.HEALTH_CHECK_SAYS_FAILED(beside=_beside(own(body))))
         if name == "available":
             return (
-                AVAILABLE if holds else not_yet(f"its health check says that it is not available{_beside(own(body))}")
+                AVAILABLE if holds else not_yet(ObserveText.HEALTH_CHECK_SAYS_NOT_AVAILABLE(beside=_beside(own(body))))
             )
     return own(body)
 

@@ -25,6 +25,7 @@ from gitfleet.api.conditions import (
 )
 from gitfleet.model.observations import ClusterObservation, ReportedCondition
 from gitfleet.observe.properties import measured
+from gitfleet.observe.texts import ObserveText
 
 
 def _condition(type_: MemberConditionType, status: Status, reason: Reason, message: str) -> ReportedCondition:
@@ -35,14 +36,14 @@ _READY: Final = _condition(
     MemberConditionType.READY_TO_JOIN,
     Status.TRUE,
     Reason.MEMBER_CLUSTER_READY_TO_JOIN,
-    "the member cluster is ready to join",
+    ObserveText.MEMBER_CLUSTER_READY_JOIN(),
 )
-_REACHABLE: Final = "the API server answers"
+_REACHABLE: Final = ObserveText.API_SERVER_ANSWERS()
 _DIGITS: Final = re.compile("[0-9]+")
 _JOINED: Final = _condition(MemberConditionType.JOINED, Status.TRUE, Reason.MEMBER_CLUSTER_JOINED, _REACHABLE)
 _AGENT_JOINED: Final = _condition(MemberConditionType.JOINED, Status.TRUE, Reason.AGENT_JOINED, _REACHABLE)
 _AGENT_HEALTHY: Final = _condition(
-    MemberConditionType.HEALTHY, Status.TRUE, Reason.AGENT_HEALTHY, "the API server is ready"
+    MemberConditionType.HEALTHY, Status.TRUE, Reason.AGENT_HEALTHY, ObserveText.API_SERVER_READY()
 )
 
 
@@ -56,7 +57,7 @@ def observe_cluster(cluster: MemberCluster, observation: ClusterObservation, now
     elif _is_news(
         before.conditions,
         MemberConditionType.JOINED,
-        message := f"cluster {cluster.name} has not answered yet: {observation.error}",
+        message := ObserveText.CLUSTER_NOT_ANSWERED_YET(cluster=cluster.name, error=observation.error),
     ):
         reported = (_condition(MemberConditionType.JOINED, Status.UNKNOWN, Reason.CLUSTER_UNREACHABLE, message),)
     conditions = _with(before.conditions, cluster, now, reported)
@@ -83,12 +84,12 @@ def _agent(cluster: MemberCluster, observation: ClusterObservation, now: datetim
     before = cluster.status.agent or AgentStatus()
     heartbeat: datetime | None = observation.observed or now
     if observation.reachable:
-        why = observation.error or "the API server answers and says that it is not ready"
+        why = observation.error or ObserveText.API_SERVER_ANSWERS_SAYS_NOT()
         unhealthy = _condition(MemberConditionType.HEALTHY, Status.FALSE, Reason.AGENT_UNHEALTHY, why)
         reported = [_AGENT_JOINED, _AGENT_HEALTHY if observation.healthy else unhealthy]
     else:
         reported = []
-        why = f"cluster {cluster.name} does not answer: {observation.error}"
+        why = ObserveText.CLUSTER_NOT_ANSWER_2(cluster=cluster.name, error=observation.error)
         healthy = find_condition(before.conditions, MemberConditionType.HEALTHY)
         if _is_news(before.conditions, MemberConditionType.JOINED, why):
             reported.append(_condition(MemberConditionType.JOINED, Status.UNKNOWN, Reason.CLUSTER_UNREACHABLE, why))

@@ -15,6 +15,7 @@ from gitfleet.observe.fields import (
     section,
     untracked,
 )
+from gitfleet.observe.texts import ObserveText
 
 _OWN_KINDS = ("Ready", "Reconciling", "Stalled")
 
@@ -24,9 +25,9 @@ def custom_availability(body: JsonObject) -> Verdict:
     status, generation = section(body, "status"), generation_of(body)
     conditions = conditions_of(body)
     if not any(type_ in conditions for type_ in _OWN_KINDS):
-        return untracked("it has no Ready condition")
+        return untracked(ObserveText.NO_READY_CONDITION())
     if generation and "observedGeneration" in status and integer(status, "observedGeneration") != generation:
-        return not_yet("its controller has not observed the latest spec yet")
+        return not_yet(ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC())
     for type_ in ("Stalled", "Reconciling"):
         condition = conditions.get(type_)
         if condition is not None and is_true(condition):
@@ -35,8 +36,8 @@ def custom_availability(body: JsonObject) -> Verdict:
     if ready is None:
         return AVAILABLE
     if generation and "observedGeneration" in ready and integer(ready, "observedGeneration") != generation:
-        return not_yet("its Ready condition is of an older generation")
-    return AVAILABLE if is_true(ready) else not_yet(f"it is not Ready: {cause_text(ready)}")
+        return not_yet(ObserveText.READY_CONDITION_OLDER_GENERATION())
+    return AVAILABLE if is_true(ready) else not_yet(ObserveText.NOT_READY(cause_text=cause_text(ready)))
 
 
 def reports_generation(body: JsonObject) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 
 from gitfleet.api.objects import GroupKind, JsonObject
 from gitfleet.observe.fields import cause_text, conditions_of, generation_of, integer, section
+from gitfleet.observe.texts import ObserveText
 
 _FAILING: Final = (("ReplicaFailure", "True"), ("Failed", "True"), ("Progressing", "False"))
 """Conditions of the controllers of Deployments, ReplicaSets, ReplicationControllers and Jobs, the nearest cause
@@ -29,7 +30,7 @@ def failed_state(kind: GroupKind, body: JsonObject) -> str | None:
         if condition is not None and condition.get("status") == failing:
             return cause_text(condition)
     if kind == GroupKind("", "PersistentVolumeClaim") and status.get("phase") == "Lost":
-        return "its volume is lost"
+        return ObserveText.VOLUME_LOST()
     if kind == GroupKind("", "Pod"):
         return cause_text(status) if status.get("phase") == "Failed" else next(_stuck_containers(status), None)
     return None

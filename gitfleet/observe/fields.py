@@ -7,6 +7,7 @@ from typing import Final
 
 from gitfleet.api.objects import JsonObject
 from gitfleet.model.observations import Availability, Verdict
+from gitfleet.observe.texts import ObserveText
 
 AVAILABLE: Final = Verdict(Availability.AVAILABLE)
 
@@ -55,5 +56,5 @@ def cause_text(part: JsonObject) -> str:
     """What a condition, or another part with a `reason` and a `message`, says for people: both, as far as they are
     there, on one line."""
     said = [" ".join(str(part.get(name) or "").split()) for name in ("reason", "message")]
-    text = ": ".join(one for one in said if one) or "no reason given"
+    text = ": ".join(one for one in said if one) or ObserveText.NO_REASON_GIVEN()
     return text if len(text) <= 256 else f"{text[:255]}…"

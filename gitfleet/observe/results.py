@@ -29,6 +29,7 @@ from gitfleet.observe.availability import availability_of, is_custom
 from gitfleet.observe.checks import NO_CHECKS, Checks
 from gitfleet.observe.customs import reports_generation
 from gitfleet.observe.fields import not_yet
+from gitfleet.observe.texts import ObserveText
 
 ResultCode: TypeAlias = KeepCode | RefuseCode | OutcomeCode
 
@@ -99,7 +100,7 @@ def _of_outcome(manifest: Manifest, outcome: Outcome, judge: _Judge) -> ObjectRe
         return ObjectResult(key=key, state=state, code=outcome.code, message=outcome.message)
     live = outcome.live
     if live is None:
-        verdict = not_yet("it was not read after it was applied")
+        verdict = not_yet(ObserveText.NOT_READ_AFTER_APPLIED())
     else:
         verdict = judge.after_apply(live, outcome.operation.cluster)
     return ObjectResult(key=key, state=ObjectState.IN_PLACE, code=outcome.code, message="", live=live, verdict=verdict)
@@ -125,7 +126,7 @@ class _Judge(NamedTuple):
         if verdict.availability is not Availability.AVAILABLE:
             return verdict
         by_status = is_custom(live.body) or (bool(self.checks) and live.key.group_kind in self.checks)
-        return not_yet("it was only just applied") if by_status and not reports_generation(live.body) else verdict
+        return not_yet(ObserveText.ONLY_JUST_APPLIED()) if by_status and not reports_generation(live.body) else verdict
 
 
 def _of_operation(manifest: Manifest, operation: Operation | None, judge: _Judge) -> ObjectResult:
@@ -148,12 +149,12 @@ def _of_operation(manifest: Manifest, operation: Operation | None, judge: _Judge
                 key=key,
                 state=ObjectState.PENDING,
                 code=None,
-                message="it is being applied",
+                message=ObserveText.BEING_APPLIED(),
                 live=operation.live,
                 verdict=judge.as_found(operation.live, operation.cluster),
             )
         case Create() | Delete() | Release() | None:
-            return ObjectResult(key=key, state=ObjectState.PENDING, code=None, message="it is being applied")
+            return ObjectResult(key=key, state=ObjectState.PENDING, code=None, message=ObserveText.BEING_APPLIED())
 
 
 def _of_kept(key: ObjectKey, kept: Keep, judge: _Judge) -> ObjectResult:
@@ -166,7 +167,7 @@ def _of_kept(key: ObjectKey, kept: Keep, judge: _Judge) -> ObjectResult:
                 code=kept.code,
                 message="",
                 live=kept.live,
-                verdict=verdict or not_yet("it was not read"),
+                verdict=verdict or not_yet(ObserveText.NOT_READ()),
                 details=kept.details,
                 writers=kept.writers,
             )

@@ -13,6 +13,7 @@ from gitfleet.observe.fields import (
     not_yet,
     section,
 )
+from gitfleet.observe.texts import ObserveText
 
 
 def deployment_availability(body: JsonObject) -> Verdict:
@@ -22,9 +23,9 @@ def deployment_availability(body: JsonObject) -> Verdict:
         return stale
     updated, available = integer(status, "updatedReplicas"), integer(status, "availableReplicas")
     if updated != wanted:
-        return not_yet(f"{updated} of {wanted} replicas are updated")
+        return not_yet(ObserveText.REPLICAS_UPDATED(updated=updated, wanted=wanted))
     if available != wanted or integer(status, "unavailableReplicas"):
-        return not_yet(f"{available} of {wanted} replicas are available")
+        return not_yet(ObserveText.REPLICAS_AVAILABLE(available=available, wanted=wanted))
     return AVAILABLE
 
 
@@ -35,10 +36,10 @@ def stateful_set_availability(body: JsonObject) -> Verdict:
         return stale
     available = integer(status, "availableReplicas")
     if available != wanted:
-        return not_yet(f"{available} of {wanted} replicas are available")
+        return not_yet(ObserveText.REPLICAS_AVAILABLE(available=available, wanted=wanted))
     same = integer(status, "currentReplicas") == integer(status, "updatedReplicas")
     if not same or status.get("currentRevision") != status.get("updateRevision"):
-        return not_yet(f"{integer(status, 'updatedReplicas')} of {wanted} replicas are updated")
+        return not_yet(ObserveText.REPLICAS_UPDATED(updated=integer(status, "updatedReplicas"), wanted=wanted))
     return AVAILABLE
 
 
@@ -49,9 +50,9 @@ def daemon_set_availability(body: JsonObject) -> Verdict:
         return stale
     wanted, available = integer(status, "desiredNumberScheduled"), integer(status, "numberAvailable")
     if available != wanted:
-        return not_yet(f"{available} of {wanted} pods are available")
+        return not_yet(ObserveText.PODS_AVAILABLE(available=available, wanted=wanted))
     current, updated = integer(status, "currentNumberScheduled"), integer(status, "updatedNumberScheduled")
-    return AVAILABLE if current == updated else not_yet(f"{updated} of {current} pods are updated")
+    return AVAILABLE if current == updated else not_yet(ObserveText.PODS_UPDATED(updated=updated, current=current))
 
 
 def job_availability(body: JsonObject) -> Verdict:
@@ -59,10 +60,10 @@ def job_availability(body: JsonObject) -> Verdict:
     status, conditions = section(body, "status"), conditions_of(body)
     if integer(status, "succeeded") or integer(status, "ready") or is_true(conditions.get("Complete")):
         return AVAILABLE
-    return not_yet("no pod has succeeded or is ready")
+    return not_yet(ObserveText.NO_POD_SUCCEEDED_READY())
 
 
 def _stale(body: JsonObject, status: JsonObject) -> Verdict | None:
     if integer(status, "observedGeneration") == generation_of(body):
         return None
-    return not_yet("its controller has not observed the latest spec yet")
+    return not_yet(ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC())

@@ -11,6 +11,7 @@ from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, OutcomeCode, PropagationPolicy, Update, Write
+from gitfleet.pull.texts import PullText
 
 
 def writes_by_cluster(operations: Iterable[Operation]) -> dict[str, list[Write]]:
@@ -68,7 +69,7 @@ def performable(
     its hub decided over an earlier observation, and decides again over the next."""
     if order.action is DeliveryAction.DELETE:
         if order.propagation not in tuple(PropagationPolicy):
-            return f"{order.object}: the delivery does not say what becomes of its dependents"
+            return PullText.DELIVERY_NOT_SAY_BECOMES_DEPENDENTS(object=order.object)
         return Delete(
             cluster=cluster,
             placement=order.placement,
@@ -79,7 +80,7 @@ def performable(
             propagation=PropagationPolicy(order.propagation),
         )
     if manifest is None:
-        return f"{order.object}: its manifest is not in the delivery"
+        return PullText.MANIFEST_NOT_DELIVERY(object=order.object)
     create = Create(
         cluster=cluster,
         placement=order.placement,
@@ -95,11 +96,11 @@ def performable(
 def _update(create: Create, order: DeliveredOperation, there: LiveObject | None) -> Update | str:
     """The same over the object that is there, where it still is the one that the hub saw."""
     if there is None or there.uid != order.uid:
-        return f"{order.object} was deleted or replaced since the hub saw it"
+        return PullText.DELETED_REPLACED_SINCE_HUB_SAW(object=order.object)
     version = order.resource_version
     if version is not None and version != there.resource_version:
         if not order.generation or order.generation != there.generation:
-            return f"{order.object} was changed since the hub saw it"
+            return PullText.CHANGED_SINCE_HUB_SAW(object=order.object)
         version = there.resource_version
     return Update(
         cluster=create.cluster,

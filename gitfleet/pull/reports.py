@@ -20,6 +20,7 @@ from gitfleet.model.observations import ClusterObservation, LiveObject, Reported
 from gitfleet.model.operations import Outcome, RolloutOutcome, Write
 from gitfleet.pull.masked_secrets import reportable
 from gitfleet.pull.operations import operation_id, outcome_of
+from gitfleet.pull.texts import PullText
 
 LARGEST_REPORT: Final = MAX_FILE_BYTES
 LARGEST_OBJECT: Final = 2 * 1024 * 1024
@@ -120,23 +121,23 @@ def read_report(cluster: str, content: bytes) -> MemberReport:
     try:
         body = parse_json(content)
     except NotJson:
-        raise InvalidContent("is not JSON, as an agent writes it") from None
+        raise InvalidContent(PullText.NOT_JSON_AGENT_WRITES()) from None
     if not isinstance(body, dict) or values_in(body, _MOST_VALUES) > _MOST_VALUES:
-        raise InvalidContent("holds no report, or one that is far too large")
+        raise InvalidContent(PullText.HOLDS_NO_REPORT())
     lists = (found for found in (body.get("status") or {}).values()) if isinstance(body.get("status"), dict) else ()
     if any(isinstance(found, list) and len(found) > MOST_OBJECTS for found in lists):
-        raise InvalidContent(f"lists more than {MOST_OBJECTS} objects")
+        raise InvalidContent(PullText.LISTS_MORE_OBJECTS(most_objects=MOST_OBJECTS))
     report = read_state(MemberReport, body)
     if report.cluster != cluster:
-        raise InvalidContent(f'is of another cluster, "{report.cluster[:80]}"')
+        raise InvalidContent(PullText.ANOTHER_CLUSTER(cluster=report.cluster[:80]))
     if len(report.present) + len(report.absent) + len(report.unreadable) > MOST_OBJECTS:
-        raise InvalidContent(f"lists more than {MOST_OBJECTS} objects")
+        raise InvalidContent(PullText.LISTS_MORE_OBJECTS(most_objects=MOST_OBJECTS))
     if (
         len(report.namespaces or ()) > _MOST_NAMES
         or len(report.properties) > _MOST_NAMES
         or len(report.conditions) > 100
     ):
-        raise InvalidContent("lists more namespaces, properties or conditions than any cluster has")
+        raise InvalidContent(PullText.LISTS_MORE_NAMESPACES())
     return _bounded(report)
 
 
@@ -185,7 +186,7 @@ def seen_from(
             if found is not None:
                 applied[name] = kept[oid] = found
         elif found is None or found.key.identity != key.identity:
-            unreadable[key] = "the agent's report does not have it as it lists it"
+            unreadable[key] = PullText.AGENT_REPORT_NOT_LISTS()
         else:
             live[key] = kept[oid] = found if found.key == key else LiveObject(key, found.body)
     return MemberSeen(report=report, live=live, unreadable=unreadable, applied=applied), kept
@@ -209,7 +210,7 @@ def observation_of(seen: MemberSeen, keys: Collection[ObjectKey]) -> ClusterObse
     """What a report says of these objects, and of its cluster."""
     report = seen.report
     if not report.reachable:
-        why = f"its agent does not reach the API server: {report.error}"
+        why = PullText.AGENT_NOT_REACH_API_SERVER(error=report.error)
         return ClusterObservation(cluster=report.cluster, reachable=False, error=why, observed=report.at)
     return ClusterObservation(
         cluster=report.cluster,

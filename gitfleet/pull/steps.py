@@ -11,6 +11,7 @@ from gitfleet.api.values import NamespacedName
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import DeletePod, OutcomeCode, Patch, RefusedStep, RolloutWrite, is_refused
+from gitfleet.pull.texts import PullText
 
 
 def steps_by_cluster(steps: Iterable[RolloutWrite]) -> dict[str, list[RolloutWrite]]:
@@ -79,12 +80,12 @@ def performable_step(
         return DeletePod(cluster=cluster, rollout=rollout, reason=order.reason, key=order.object, uid=order.uid)
     there = live.get(order.object)
     if there is None or there.uid != order.uid:
-        return f"{order.object} was deleted or replaced since the hub saw it"
+        return PullText.DELETED_REPLACED_SINCE_HUB_SAW(object=order.object)
     seen, now = order.resource_version, there.resource_version
     if order.generation:
         seen, now = str(order.generation), str(there.generation)
     if seen != now:
-        return f"{order.object} was changed since the hub saw it"
+        return PullText.CHANGED_SINCE_HUB_SAW(object=order.object)
     return Patch(
         cluster=cluster,
         rollout=rollout,

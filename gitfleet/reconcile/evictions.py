@@ -20,6 +20,7 @@ from gitfleet.api.staged import Eviction
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.rolling import Frozen
+from gitfleet.reconcile.texts import ReconcileText
 
 _BUDGETS: Final = "budgets/"
 """The folder of budgets by convention (contracts.md §1): a file there that cannot be read may hold any of them."""
@@ -55,8 +56,8 @@ def undecided(inputs: Inputs, frozen: Iterable[tuple[Eviction, Frozen]]) -> Iter
     asked = {eviction.name for evictions in asked_for(wanted, known).values() for eviction in evictions}
     for name, eviction in sorted(wanted.evictions.items()):
         if name not in known and name not in asked and not eviction.is_over:
-            budget = f"the disruption budget of {eviction.placement_name} cannot be read; correct its file"
-            why = "a file of the config repo cannot be read; correct it" if wanted.holds_removals else budget
+            budget = ReconcileText.DISRUPTION_BUDGET_CANNOT_READ(placement_name=eviction.placement_name)
+            why = ReconcileText.FILE_CONFIG_REPO_CANNOT_READ() if wanted.holds_removals else budget
             yield status.waiting_eviction(eviction, why)
 
 

@@ -21,6 +21,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import PlacementRecord
+from gitfleet.reconcile.texts import ReconcileText
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +46,13 @@ def followed(record: PlacementRecord, pin: Pin | None, wanted: Desired) -> Follo
     if pin is None:
         return Followed(None, record.latest_resources) if record.is_pinned and wanted.holds_removals else None
     if why := _unusable(record, pin):
-        return Followed(pin, why=f"{why}; until then nothing is rolled out, and what runs stays")
+        return Followed(pin, why=ReconcileText.UNTIL_THEN_NOTHING_ROLLED_OUT(why=why))
     snapshot = record.latest_resources
     if snapshot is None or snapshot.hash != pin.digest:
         snapshot = _named(record, pin)
     if snapshot is None or snapshot.manifests is None:
-        why = f"the objects of snapshot {pin.snapshot} are not all on the state branch any more; name another snapshot"
-        return Followed(pin, why=f"{why} or remove the file; until then nothing is rolled out, and what runs stays")
+        why = ReconcileText.OBJECTS_SNAPSHOT_NOT_ALL_STATE(snapshot=pin.snapshot)
+        return Followed(pin, why=ReconcileText.REMOVE_FILE_UNTIL_THEN_NOTHING(why=why))
     return Followed(pin, snapshot)
 
 
@@ -70,9 +71,13 @@ def with_pin(record: PlacementRecord, found: Followed | None, waiting: str, now:
             return record
         where = f"{pin.origin.path}:{pin.origin.line}" if pin.origin is not None else f"Pin {pin.name}"
         if found.snapshot is None:
-            said = Status.FALSE, Reason.PIN_UNUSABLE, f"{where} cannot be followed: {found.why}"
+            said = Status.FALSE, Reason.PIN_UNUSABLE, ReconcileText.CANNOT_FOLLOWED(where=where, why=found.why)
         else:
-            rest = f"{waiting} waits until the file is removed" if waiting else "nothing newer waits"
+            rest = (
+                ReconcileText.WAITS_UNTIL_FILE_REMOVED(waiting=waiting)
+                if waiting
+                else ReconcileText.NOTHING_NEWER_WAITS()
+            )
             said = Status.TRUE, Reason.PIN_IN_FORCE, f"{where} {_keeps(pin)}; {rest}"
     return status.with_condition(record, ConditionType.PINNED, said, now)
 
@@ -85,21 +90,20 @@ def pin_warnings(wanted: Desired, records: Mapping[PlacementKey, PlacementRecord
             continue
         path, line = (pin.origin.path, pin.origin.line) if pin.origin is not None else (PINS, 1)
         if placement.strategy.external:
-            message = (
-                f"counts for nothing, as runs name the snapshots of {pin.placement} (strategy External); remove the "
-                f"file and go back with `gitfleet rollback {pin.placement} --to {pin.snapshot}`"
-            )
+            message = ReconcileText.COUNTS_NOTHING_RUNS_NAME_SNAPSHOTS(placement=pin.placement, snapshot=pin.snapshot)
         else:
             record = records.get(pin.placement) or PlacementRecord(placement=placement)
             newer = [s.index for s in record.resource_snapshots if s.index > pin.snapshot and s.hash != pin.digest]
-            waiting = f"snapshot {newer[-1]} or what is newer" if newer else "newer content"
-            kept = f"{_keeps(pin, str(pin.placement))}; {waiting} waits until the file is removed"
+            waiting = ReconcileText.SNAPSHOT_NEWER(newer=newer[-1]) if newer else "newer content"
+            kept = ReconcileText.WAITS_UNTIL_FILE_REMOVED_2(keeps=_keeps(pin, str(pin.placement)), waiting=waiting)
             message = _unusable(record, pin) or kept
         yield Fault(path, line, f"Pin/{pin.name}", "", message, Severity.WARNING)
 
 
 def _keeps(pin: Pin, what: str = "it") -> str:
-    return f"keeps {what} at the content of snapshot {pin.snapshot}" + (f" ({pin.reason})" if pin.reason else "")
+    return ReconcileText.KEEPS_CONTENT_SNAPSHOT(what=what, snapshot=pin.snapshot) + (
+        f" ({pin.reason})" if pin.reason else ""
+    )
 
 
 def _unusable(record: PlacementRecord, pin: Pin) -> str:
@@ -107,10 +111,12 @@ def _unusable(record: PlacementRecord, pin: Pin) -> str:
     named = _named(record, pin)
     if named is None:
         known = ", ".join(str(snapshot.index) for snapshot in record.resource_snapshots) or "none"
-        return f"{pin.placement} has no snapshot {pin.snapshot} (it has {known}); name one of these or remove the file"
+        return ReconcileText.NO_SNAPSHOT_NAME_ONE_THESE(placement=pin.placement, snapshot=pin.snapshot, known=known)
     if named.hash != pin.digest:
-        content = f"snapshot {pin.snapshot} of {pin.placement} has the digest {named.hash}, which is other content"
-        return f"{content}; write that only if it is meant, or remove the file and revert the change instead"
+        content = ReconcileText.SNAPSHOT_DIGEST_OTHER_CONTENT(
+            snapshot=pin.snapshot, placement=pin.placement, hash=named.hash
+        )
+        return ReconcileText.WRITE_ONLY_IF_MEANT(content=content)
     return ""
 
 

@@ -27,6 +27,7 @@ from gitfleet.model.successors import Successors
 from gitfleet.reconcile.pins import followed, kept_by, with_pin
 from gitfleet.reconcile.runs import Advanced, advance
 from gitfleet.reconcile.shared import Shared
+from gitfleet.reconcile.texts import ReconcileText
 from gitfleet.reconcile.unsaid import misread_selections, unsaid_selections
 from gitfleet.state import path_of_snapshot
 
@@ -264,10 +265,7 @@ def _check_held(record: PlacementRecord, taken: snapshots.SnapshotResult, held: 
     there = Successors({}).content(record.placement.key, latest)
     if gone := sorted({*held} - there - taken.retained):
         path, (_, kind, namespace, name) = path_of_snapshot(record.placement.key, lost[-1]), gone[0]
-        raise GiveUp(
-            f"the state branch lost {path}, which alone had what a hold keeps ({kind} {namespace or '-'}/{name}, say): "
-            "nothing of this placement changes until the hold is answered, or what it keeps is selected again"
-        )
+        raise GiveUp(ReconcileText.STATE_BRANCH_LOST(path=path, kind=kind, namespace=namespace or "-", name=name))
 
 
 def _with_kept_bindings(before: PlacementRecord, scheduled: _Scheduled, shared: Shared) -> _Scheduled:

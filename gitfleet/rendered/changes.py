@@ -12,6 +12,7 @@ from gitfleet.formats.sentences import and_more, counted, named_briefly
 from gitfleet.formats.sops import is_sops_encrypted
 from gitfleet.rendered.files import file_content
 from gitfleet.rendered.folders import Folder, Folders
+from gitfleet.rendered.texts import RenderedText
 
 README_FILE: Final = "README.md"
 _MOST_LINES: Final = 50
@@ -133,7 +134,7 @@ def commit_message(change: TreeChange, commit: str) -> tuple[str, str]:
     """Subject and body of the commit: which placements on which clusters, and the config commit that they follow."""
     parts = [path.split("/") for path in change.changed if path.count("/") == 1 and is_path(path)]
     clusters, placements = sorted({part[0] for part in parts}), sorted({part[1] for part in parts})
-    subject = "Put the files in order"
+    subject = RenderedText.PUT_FILES_ORDER()
     if parts:
         subject = f"Render {named_briefly(placements, _MOST_NAMED)} on {named_briefly(clusters, _MOST_NAMED)}"
     lines = [
@@ -142,7 +143,7 @@ def commit_message(change: TreeChange, commit: str) -> tuple[str, str]:
     ]
     rest = len(change.changed) - _MOST_LINES
     lines += [f"-{and_more(rest)} folders"] if rest > 0 else []
-    return subject[:_MOST_CHARACTERS], "\n".join((f"As of commit {commit}.", "", *lines))
+    return subject[:_MOST_CHARACTERS], "\n".join((RenderedText.AS_COMMIT(commit=commit), "", *lines))
 
 
 def readme_text(watch: str, state: str) -> str:

@@ -16,6 +16,7 @@ from gitfleet.rollout.readiness import (
     is_ready,
 )
 from gitfleet.rollout.silence import left_out, until_left_out
+from gitfleet.rollout.texts import RolloutText
 from gitfleet.rollout.waits import unavailable_period
 
 
@@ -138,13 +139,13 @@ def staleness(request: RolloutRequest, binding: Binding) -> str | None:
         return f"{request.latest_snapshot}{before}"
     cluster_wide, namespaced = request.overrides.get(binding.cluster, ((), ()))
     if (binding.cluster_resource_overrides, binding.resource_overrides) != (cluster_wide, namespaced):
-        return "the overrides that concern it have changed"
+        return RolloutText.OVERRIDES_CONCERN_CHANGED()
     labels = request.labels.get(binding.cluster, ())
     if labels and binding.override_labels and labels != binding.override_labels:
         what = ", ".join(sorted({_what(key) for key, _ in {*labels} ^ {*binding.override_labels}}))
-        return f"the cluster's {what} that its overrides depend on have changed"
+        return RolloutText.CLUSTER_OVERRIDES_DEPEND_CHANGED(what=what)
     if binding.apply_strategy != request.apply_strategy:
-        return "the apply strategy has changed"
+        return RolloutText.APPLY_STRATEGY_CHANGED()
     return None
 
 

@@ -19,31 +19,26 @@ from gitfleet.formats.int_or_percent import scaled
 from gitfleet.model.rolling import Frozen
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout.readiness import has_failed, is_diff_reported
+from gitfleet.rollout.texts import RolloutText
 
 _REASONS: Final = {
     Status.TRUE: Reason.EVICTION_EXECUTED,
     Status.FALSE: Reason.EVICTION_NOT_EXECUTED,
     Status.UNKNOWN: Reason.INTERNAL_ERROR,
 }
-_LOST: Final = "The state branch lost what became of this eviction, and it is not decided again: write a new one"
+_LOST: Final = RolloutText.STATE_BRANCH_LOST_BECAME_EVICTION()
 _GENERATION: Final = 1
 """Of every eviction: its spec never changes."""
-_NO_PLACEMENT: Final = "Failed to find ClusterResourcePlacement targeted by eviction"
-_DELETING: Final = "Found deleting ClusterResourcePlacement targeted by eviction"
-_PICK_FIXED: Final = "Found ClusterResourcePlacement with PickFixed placement type targeted by eviction"
-_NO_BINDING: Final = "Failed to find scheduler decision for placement in cluster targeted by eviction"
-_MANY_BINDINGS: Final = "Found more than one scheduler decision for placement in cluster targeted by eviction"
-_NOT_PLACED: Final = "Eviction is blocked, placement has not propagated resources to target cluster yet"
-_BEING_REMOVED: Final = (
-    "Eviction is allowed, resources propagated by placement is currently being removed from cluster targeted by "
-    "eviction"
-)
-_FAILED: Final = "Eviction is allowed, placement has failed"
-_NO_BUDGET: Final = "Eviction is allowed, no ClusterResourcePlacementDisruptionBudget specified"
-_NO_SUCH_BUDGET: Final = (
-    "Eviction is blocked by misconfigured ClusterResourcePlacementDisruptionBudget, either MaxUnavailable is specified "
-    "or MinAvailable is specified as a percentage for PickAll ClusterResourcePlacement"
-)
+_NO_PLACEMENT: Final = RolloutText.FAILED_FIND_PLACEMENT_TARGETED_EVICTION()
+_DELETING: Final = RolloutText.FOUND_DELETING_PLACEMENT_TARGETED_EVICTION()
+_PICK_FIXED: Final = RolloutText.FOUND_PLACEMENT_PICKFIXED_PLACEMENT_TYPE()
+_NO_BINDING: Final = RolloutText.FAILED_FIND_SCHEDULER_DECISION_PLACEMENT()
+_MANY_BINDINGS: Final = RolloutText.FOUND_MORE_ONE_SCHEDULER_DECISION()
+_NOT_PLACED: Final = RolloutText.EVICTION_BLOCKED_PLACEMENT_NOT_PROPAGATED()
+_BEING_REMOVED: Final = RolloutText.EVICTION_ALLOWED_RESOURCES_PROPAGATED_PLACEMENT()
+_FAILED: Final = RolloutText.EVICTION_ALLOWED_PLACEMENT_FAILED()
+_NO_BUDGET: Final = RolloutText.EVICTION_ALLOWED_NO_BUDGET_SPECIFIED()
+_NO_SUCH_BUDGET: Final = RolloutText.EVICTION_BLOCKED_MISCONFIGURED_BUDGET()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +138,7 @@ def _decide(
     found = disruptions(policy, budget, record.bindings)
     verb = "allowed" if found.allowed else "blocked"
     counts = f"availablePlacements: {found.available}, totalPlacements: {found.total}"
-    sentence = f"Eviction is {verb} by specified ClusterResourcePlacementDisruptionBudget, {counts}"
+    sentence = RolloutText.EVICTION_SPECIFIED_BUDGET(verb=verb, counts=counts)
     return found.allowed > 0, sentence
 
 
@@ -153,7 +148,9 @@ def _refused(eviction: Eviction, message: str, now: datetime) -> Eviction:
 
 
 def _valid(eviction: Eviction, executed: Status, message: str, now: datetime) -> Eviction:
-    valid = _condition(EvictionConditionType.VALID, Status.TRUE, Reason.EVICTION_VALID, "Eviction is valid", now)
+    valid = _condition(
+        EvictionConditionType.VALID, Status.TRUE, Reason.EVICTION_VALID, RolloutText.EVICTION_VALID(), now
+    )
     ended = _condition(EvictionConditionType.EXECUTED, executed, _REASONS[executed], message, now)
     return replace(eviction, conditions=(valid, ended))
 

@@ -16,6 +16,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.formats import schedules
 from gitfleet.formats.times import moment_text
 from gitfleet.model.rolling import FROZEN, Frozen
+from gitfleet.rollout.texts import RolloutText
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def freezes_at(rules: FreezeRules, now: datetime) -> Freezes:
             lifted = (o.scope for o in overrides if freeze.name in o.freezes or not (o.windows or o.freezes))
             found.append(_InForce(freeze.scope, Frozen(f"{FROZEN}{freeze.name} {until}", freeze.until), tuple(lifted)))
     for place in rules.unreadable:
-        why = Frozen(f"{FROZEN}{place}, a Freeze that cannot be read, until it is corrected", None)
+        why = Frozen(RolloutText.FREEZE_CANNOT_READ(frozen=FROZEN, place=place), None)
         found.append(_InForce(FreezeScope(), why, tuple(o.scope for o in overrides if not (o.windows or o.freezes))))
     return Freezes(tuple(found), tuple(_notices(rules, now)))
 
@@ -107,7 +108,7 @@ def _notices(rules: FreezeRules, now: datetime) -> Iterator[Fault]:
     ]
     for kind, value, field, end in over:
         if end <= now and value.origin is not None:
-            sentence = f"has expired at {moment_text(end)} and counts for nothing; remove the file"
+            sentence = RolloutText.EXPIRED_COUNTS_NOTHING(end=moment_text(end))
             path, line = value.origin.path, value.origin.line
             yield Fault(path, line, f"{kind}/{value.name}", f"spec.{field}", sentence, Severity.WARNING)
 

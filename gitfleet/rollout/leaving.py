@@ -21,6 +21,7 @@ from gitfleet.model.rolling import Frozen, Held, MoveKind, RolloutPlan
 from gitfleet.model.state import Inventory, PlacementRecord
 from gitfleet.model.successors import Successors
 from gitfleet.rollout.silence import silent_since
+from gitfleet.rollout.texts import RolloutText
 
 FORCED_LEAVE: Final = timedelta(minutes=15)
 """KubeFleet's force-delete-wait-time."""
@@ -112,9 +113,11 @@ def awaiting_successors(record: PlacementRecord, successors: Successors) -> dict
             continue
         identity, other = first
         if error := successors.error_of(other, identity):
-            found[cluster] = Frozen(f"{other.kind} {other} may select its objects, but {error}", None, other)
+            found[cluster] = Frozen(
+                RolloutText.SELECT_OBJECTS_BUT(other=other.kind, other_2=other, error=error), None, other
+            )
         elif not any(successors.is_taken(key, cluster, one) for one in here):
-            reason = f"{other.kind} {other} selects its objects and has not rolled them out to {cluster} yet"
+            reason = RolloutText.SELECTS_OBJECTS_NOT_ROLLED_OUT(other=other.kind, other_2=other, cluster=cluster)
             found[cluster] = Frozen(reason, None, other)
     return found
 

@@ -17,8 +17,9 @@ from gitfleet.api.conditions import (
 )
 from gitfleet.api.replacing import replace
 from gitfleet.model.rolling import BUDGET_EXHAUSTED, RolloutRequest
+from gitfleet.rollout.texts import RolloutText
 
-_STARTED = "Detected the new changes on the resources and started the rollout process"
+_STARTED = RolloutText.DETECTED_NEW_CHANGES_RESOURCES_STARTED()
 
 
 def roll_out(request: RolloutRequest, binding: Binding, now: datetime, by: str = "") -> Binding:

@@ -13,6 +13,7 @@ from gitfleet.rollout.budgets import Budget, budget, target_of
 from gitfleet.rollout.candidates import Classes, classify, staleness
 from gitfleet.rollout.moves import roll_out, set_rollout_started
 from gitfleet.rollout.silence import cut_off, unbound_left_out
+from gitfleet.rollout.texts import RolloutText
 from gitfleet.rollout.waits import requeue_after, until_plan_changes
 
 
@@ -87,9 +88,14 @@ def _moves(request: RolloutRequest, picked: _Picked) -> tuple[Move, ...]:
     return (
         *make(picked.failed, MoveKind.UPDATE, failed, True),
         *make(picked.unfinished, MoveKind.UPDATE, unfinished, False),
-        *make(picked.removes, MoveKind.REMOVE, lambda _: "the cluster is no longer picked", False),
+        *make(picked.removes, MoveKind.REMOVE, lambda _: RolloutText.CLUSTER_NO_LONGER_PICKED(), False),
         *make(picked.updates, MoveKind.UPDATE, change, False),
-        *make(picked.binds, MoveKind.BIND, lambda _: f"{request.latest_snapshot} goes out to a new cluster", False),
+        *make(
+            picked.binds,
+            MoveKind.BIND,
+            lambda _: RolloutText.GOES_OUT_NEW_CLUSTER(latest_snapshot=request.latest_snapshot),
+            False,
+        ),
     )
 
 

@@ -11,12 +11,13 @@ from gitfleet.model.rolling import RolloutRequest
 from gitfleet.rollout.budgets import Budget
 from gitfleet.rollout.candidates import Classes
 from gitfleet.rollout.readiness import failures
+from gitfleet.rollout.texts import RolloutText
 
 _NAMED = 3
 """How many clusters a sentence names before it counts the rest."""
 
 
-MOST_ARE_SILENT = "More than half of the placement's clusters do not answer, so nothing moves"
+MOST_ARE_SILENT = RolloutText.MORE_HALF_PLACEMENT_CLUSTERS_NOT()
 """Without names and numbers, which would change every binding with every cluster."""
 
 
@@ -29,20 +30,18 @@ def failed_update(binding: Binding, change: str) -> str:
     """An update that needs no budget."""
     found = failures(binding)
     if not found:
-        return (
-            f"{change}; {binding.resource_snapshot} is lost, and was not applied there, so the update needs no budget"
-        )
+        return RolloutText.LOST_NOT_APPLIED(change=change, resource_snapshot=binding.resource_snapshot)
     worst = found[0]
-    return f"{change}; {worst.type} is False there ({worst.reason}), so the update needs no budget"
+    return RolloutText.FALSE_UPDATE_NEEDS_NO_BUDGET(change=change, worst=worst.type, reason=worst.reason)
 
 
 def unfinished_update(binding: Binding, change: str) -> str:
     """An update that needs no budget because it takes nothing down and the others suffice."""
     found = failures(binding)
     if not found:
-        return f"{change}; what it takes back is not available there, so no further cluster becomes unavailable"
+        return RolloutText.TAKES_BACK_NOT_AVAILABLE(change=change)
     worst = found[0]
-    return f"{change}; {worst.type} is still False there ({worst.reason}), so no further cluster becomes unavailable"
+    return RolloutText.STILL_FALSE_NO_FURTHER_CLUSTER(change=change, worst=worst.type, reason=worst.reason)
 
 
 def held_take_down(request: RolloutRequest, classes: Classes, limits: Budget, first: Sequence[str], what: str) -> str:
@@ -50,9 +49,9 @@ def held_take_down(request: RolloutRequest, classes: Classes, limits: Budget, fi
     limit = _limit("maxUnavailable", request.rolling_update.max_unavailable, limits.max_unavailable)
     available = len(classes.ready) - classes.leaving
     state = f"{available} of {limits.target} clusters {_are(available)} available"
-    must = f"at least {limits.floor} must stay so"
+    must = RolloutText.LEAST_MUST_STAY(floor=limits.floor)
     if first:
-        return f"{state} and {must}: {limit} lets {names(first)} go first"
+        return RolloutText.LETS_GO_FIRST(state=state, must=must, limit=limit, first=names(first))
     bindings = request.bindings
     waiting = [
         bindings[i].cluster
@@ -60,11 +59,11 @@ def held_take_down(request: RolloutRequest, classes: Classes, limits: Budget, fi
         if i not in classes.ready and bindings[i].state is BindingState.BOUND and bindings[i].deleting is None
     ]
     missing = limits.target - len(classes.targeted)
-    more = [f"{counted(missing, 'more cluster')} can be picked"] if missing > 0 else []
+    more = [RolloutText.CAN_BE_PICKED(count=counted(missing, "more cluster"))] if missing > 0 else []
     found = [*([f"{names(waiting)} {_are(len(waiting))} available"] if waiting else []), *more]
     until = f" until {' or '.join(found)}" if found else ""
     remedy = _clearing(request, classes, limits, available) if what == "removal" else ""
-    return f"{state} and {must}: {limit} allows no further {what}{until}{remedy}"
+    return RolloutText.ALLOWS_NO_FURTHER(state=state, must=must, limit=limit, what=what, until=until, remedy=remedy)
 
 
 def _clearing(request: RolloutRequest, classes: Classes, limits: Budget, available: int) -> str:
@@ -75,33 +74,30 @@ def _clearing(request: RolloutRequest, classes: Classes, limits: Budget, availab
         return ""
     enough = limits.target - available + len(idle)
     them = agreeing(len(idle), "it", "them")
-    return f"; {names(idle)} {_are(len(idle))} not available either: maxUnavailable {enough} clears {them}"
+    return RolloutText.NOT_AVAILABLE_EITHER(idle=names(idle), are=_are(len(idle)), enough=enough, them=them)
 
 
 def held_bind(request: RolloutRequest, classes: Classes, limits: Budget, first: Sequence[str]) -> str:
     """Why no (further) cluster is bound; `first` are those that are bound now."""
     limit = _limit("maxSurge", request.rolling_update.max_surge, limits.max_surge)
     held, most = classes.can_be_ready, limits.target + limits.max_surge
-    state = f"{counted(held, 'cluster')} {agreeing(held, 'has', 'have')} the resources and at most {most} may"
+    state = RolloutText.RESOURCES_MOST(count=counted(held, "cluster"), verb=agreeing(held, "has", "have"), most=most)
     if first:
-        return f"{state}: {limit} lets {names(first)} go first"
+        return RolloutText.LETS_GO_FIRST_2(state=state, limit=limit, first=names(first))
     going = [b.cluster for b in request.bindings if not is_active(b)]
     until = f" until {names(going)} {_are(len(going))} cleared" if going else ""
-    return f"{state}: {limit} allows no further cluster{until}"
+    return RolloutText.ALLOWS_NO_FURTHER_CLUSTER(state=state, limit=limit, until=until)
 
 
 def left_out(binding: Binding) -> str:
     """Why a cluster that has been silent for long is not moved."""
-    return f"{binding.cluster} does not answer: the rollout goes on without it and reaches it when it answers again"
+    return RolloutText.NOT_ANSWER_ROLLOUT_GOES_WITHOUT(cluster=binding.cluster)
 
 
 def cut_off(silent: Sequence[str], of: int) -> str:
     """Why nothing moves while most clusters are silent."""
     do = agreeing(len(silent), "does", "do")
-    return (
-        f"{len(silent)} of {of} clusters {do} not answer ({names(silent)}): with more than half of them silent at once "
-        "the cause may be the network of gitfleet itself, so nothing moves until enough answer"
-    )
+    return RolloutText.CLUSTERS_NOT_ANSWER(count=len(silent), of=of, do=do, silent=names(silent))
 
 
 def blocked_bind(request: RolloutRequest) -> str:
@@ -109,8 +105,8 @@ def blocked_bind(request: RolloutRequest) -> str:
     if request.refused:
         return request.refused
     if request.latest_snapshot is None:
-        return "there is no resource snapshot yet"
-    return "what an earlier placement left on the cluster is still being removed"
+        return RolloutText.NO_RESOURCE_SNAPSHOT_YET()
+    return RolloutText.EARLIER_PLACEMENT_LEFT_CLUSTER_STILL()
 
 
 def _limit(name: str, written: IntOrPercent, number: int) -> str:

@@ -9,6 +9,7 @@ from gitfleet.api.conditions import Condition, ConditionType, Status
 from gitfleet.formats.sentences import more_than_first, named_briefly
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import PlacementRecord
+from gitfleet.rollout.texts import RolloutText
 
 _STEPS = ("Overridden", "WorkSynchronized", "Applied", "Available")
 
@@ -41,11 +42,11 @@ def run_awaited(record: PlacementRecord, bindings: Iterable[Binding] | None = No
     had = {record.snapshot_index(b.resource_snapshot) for b in chosen if is_active(b)} - {str(latest.index)}
     if had:
         old = ", ".join(sorted(index or "none" for index in had))
-        why = refused or "waits for a run that names it"
-        found.append(f"clusters have snapshot {old}, the latest is {latest.index}: {why}")
+        why = refused or RolloutText.WAITS_RUN_NAMES()
+        found.append(RolloutText.CLUSTERS_SNAPSHOT_LATEST(old=old, latest=latest.index, why=why))
     if left := [b.cluster for b in chosen if b.deleting is None and b.state is BindingState.UNSCHEDULED]:
         verb = "are" if len(left) > 1 else "is"
-        found.append(f"{named_briefly(left, 3)} {verb} no longer picked: waits for a run that takes the placement off")
+        found.append(RolloutText.NO_LONGER_PICKED(left=named_briefly(left, 3), verb=verb))
     return "; ".join(found)
 
 
@@ -63,11 +64,11 @@ def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Ite
         return
     if binding.state is BindingState.UNSCHEDULED:
         if held or not record.placement.strategy.external:
-            yield f"{binding.cluster} " + (f"waits: {held}" if held else "is no longer picked and not cleared yet")
+            yield f"{binding.cluster} " + (f"waits: {held}" if held else RolloutText.NO_LONGER_PICKED_NOT_CLEARED())
         return
     if binding.state is not BindingState.BOUND:
         if not record.placement.strategy.external:
-            yield f"{binding.cluster} is {binding.state} and has not been rolled out"
+            yield RolloutText.NOT_ROLLED_OUT(cluster=binding.cluster, state=binding.state)
         return
     if ConditionType.DIFF_REPORTED not in current:
         yield from _unfinished(binding, current)
@@ -76,7 +77,7 @@ def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Ite
 def _giving_up(binding: Binding) -> Iterator[str]:
     there = _not_deleted(binding)
     if there or not binding.kept:  # what is kept waits for another placement, which says so itself
-        yield f"{binding.cluster} is giving up its resources" + (f" and {there}" if there else "")
+        yield RolloutText.GIVING_UP_RESOURCES(cluster=binding.cluster) + (f" and {there}" if there else "")
 
 
 def _unfinished(binding: Binding, current: Mapping[str, Condition]) -> Iterator[str]:
@@ -84,10 +85,12 @@ def _unfinished(binding: Binding, current: Mapping[str, Condition]) -> Iterator[
     for step in _STEPS:
         condition = current.get(step)
         if condition is None:
-            yield f"{binding.cluster} has not reported {step} for its newest generation"
+            yield RolloutText.NOT_REPORTED_NEWEST_GENERATION(cluster=binding.cluster, step=step)
             return
         if condition.status is not Status.TRUE:
-            yield f"{binding.cluster} is not {step}: {condition.message or condition.reason}"
+            yield RolloutText.IS_NOT(
+                cluster=binding.cluster, step=step, condition=condition.message or condition.reason
+            )
             return
     if there := _not_deleted(binding):
         yield f"{binding.cluster} {there}"
@@ -105,4 +108,4 @@ def _not_deleted(binding: Binding) -> str:
     there = [failed for failed in binding.failed if failed.condition == DELETED and failed not in binding.kept]
     if not there:
         return ""
-    return f"has not deleted {there[0].key}: {there[0].message}{more_than_first(there)}"
+    return RolloutText.NOT_DELETED(there=there[0].key, there_2=there[0].message, more_than_first=more_than_first(there))

@@ -15,16 +15,17 @@ from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.eligibility import Eligibility, reason_of
 from gitfleet.schedule.fleet import ELIGIBILITY, TAINTS, Fact
 from gitfleet.schedule.plugins import Cycle, FleetRefusal, Refusal, SchedulerPlugin, Score
+from gitfleet.schedule.texts import ScheduleText
 
 _REMEDIES = {
     Eligibility.ELIGIBLE: "",
-    Eligibility.LEFT: "add the cluster's file again",
-    Eligibility.NOT_ONLINE: "start the member agent, or give the cluster a connection that answers",
-    Eligibility.NOT_JOINED: "let the member agent join the fleet",
-    Eligibility.SILENT: "make the cluster answer again",
-    Eligibility.HEALTH_UNKNOWN: "let the member agent report its health",
-    Eligibility.UNHEALTHY: "make the cluster healthy again",
-    Eligibility.HELD: "add the cluster's file again, or approve its removal",
+    Eligibility.LEFT: ScheduleText.ADD_CLUSTER_FILE_AGAIN(),
+    Eligibility.NOT_ONLINE: ScheduleText.START_MEMBER_AGENT(),
+    Eligibility.NOT_JOINED: ScheduleText.LET_MEMBER_AGENT_JOIN_FLEET(),
+    Eligibility.SILENT: ScheduleText.MAKE_CLUSTER_ANSWER_AGAIN(),
+    Eligibility.HEALTH_UNKNOWN: ScheduleText.LET_MEMBER_AGENT_REPORT_HEALTH(),
+    Eligibility.UNHEALTHY: ScheduleText.MAKE_CLUSTER_HEALTHY_AGAIN(),
+    Eligibility.HELD: ScheduleText.ADD_CLUSTER_FILE_AGAIN_APPROVE(),
 }
 
 
@@ -70,9 +71,9 @@ class NamespaceAffinity(SchedulerPlugin):
         """Unknown namespaces refuse too."""
         namespaces = cluster.status.namespaces
         if namespaces is None:
-            return Refusal("cluster has no namespace information available")
+            return Refusal(ScheduleText.CLUSTER_NO_NAMESPACE_INFORMATION_AVAILABLE())
         if cycle.placement.namespace not in namespaces:
-            return Refusal("target namespace does not exist on cluster")
+            return Refusal(ScheduleText.TARGET_NAMESPACE_NOT_EXIST_CLUSTER())
         return None
 
     def filter_fleet(self, cycle: Cycle, candidates: ClusterSet) -> FleetRefusal:
@@ -81,7 +82,7 @@ class NamespaceAffinity(SchedulerPlugin):
 
     def remedy(self, cycle: Cycle, cluster: MemberCluster) -> str:
         """The namespace must be there first."""
-        return f"create namespace {cycle.placement.namespace} on the cluster"
+        return ScheduleText.CREATE_NAMESPACE_CLUSTER(namespace=cycle.placement.namespace)
 
 
 class TaintToleration(SchedulerPlugin):
@@ -125,7 +126,7 @@ class SamePlacementAffinity(SchedulerPlugin):
 
     def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
         """Silent: that a cluster is picked already is no decision of this cycle."""
-        return Refusal("cluster is already selected", silent=True) if cluster.name in cycle.present else None
+        return Refusal(ScheduleText.CLUSTER_ALREADY_SELECTED(), silent=True) if cluster.name in cycle.present else None
 
     def filter_fleet(self, cycle: Cycle, candidates: ClusterSet) -> FleetRefusal:
         """As `filter` for each candidate."""
@@ -165,4 +166,4 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
 
 def taint_reason(taint: Taint) -> str:
     """KubeFleet's own sentence, as Go prints a taint."""
-    return f"taint &{{Key:{taint.key} Value:{taint.value} Effect:{taint.effect}}} cannot be tolerated"
+    return ScheduleText.TAINT_KEY_VALUE(taint=taint.key, taint_2=taint.value, effect=taint.effect)

@@ -30,8 +30,9 @@ from gitfleet.schedule.selectors import (
     term_matches,
     term_members,
 )
+from gitfleet.schedule.texts import ScheduleText
 
-NO_TERM_MATCHES = "cluster does not match with any of the required cluster affinity terms"
+NO_TERM_MATCHES = ScheduleText.CLUSTER_NOT_MATCH_ANY_REQUIRED()
 
 
 class ClusterAffinity(SchedulerPlugin):
@@ -137,7 +138,7 @@ def _missing(term: ClusterSelectorTerm, cluster: MemberCluster) -> list[str]:
     for requirement in term.property_requirements:
         if not requirement_holds(requirement, cluster):
             value = property_of(cluster, requirement.name)
-            now = "it has none" if value is None else f"it is {value}"
+            now = ScheduleText.IT_HAS_NONE() if value is None else f"it is {value}"
             wanted = f"{requirement.operator} {requirement.values[0]}"
-            todo.append(f"bring property {requirement.name} to {wanted} ({now})")
+            todo.append(ScheduleText.BRING_PROPERTY(requirement=requirement.name, wanted=wanted, now=now))
     return todo

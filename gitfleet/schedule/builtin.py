@@ -8,6 +8,7 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.schedule.admission import ClusterEligibility, NamespaceAffinity, SamePlacementAffinity, TaintToleration
 from gitfleet.schedule.affinity import ClusterAffinity
 from gitfleet.schedule.plugins import PluginFactory, SchedulerPlugin
+from gitfleet.schedule.texts import ScheduleText
 from gitfleet.schedule.topology import TopologySpread
 
 
@@ -16,7 +17,7 @@ def _without_args(plugin: Callable[[], SchedulerPlugin]) -> PluginFactory:
 
     def make(args: JsonObject) -> SchedulerPlugin:
         if args:
-            raise ValueError(f"it takes none, and got {', '.join(sorted(args))}")
+            raise ValueError(ScheduleText.TAKES_NONE_GOT(args=", ".join(sorted(args))))
         return plugin()
 
     return make

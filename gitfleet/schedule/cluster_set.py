@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gitfleet.schedule.bits import ascending, set_of
+from gitfleet.schedule.texts import ScheduleText
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class ClusterSet:
         for member in members:
             position = bisect_left(names, member)
             if position == len(names) or names[position] != member:
-                raise ValueError(f"the fleet has no cluster {member}")
+                raise ValueError(ScheduleText.FLEET_NO_CLUSTER(member=member))
             positions.append(position)
         return cls(names, set_of(positions, len(names)))
 
@@ -55,5 +56,5 @@ class ClusterSet:
 
     def _bits_of(self, other: ClusterSet) -> int:
         if other.names is not self.names and other.names != self.names:
-            raise ValueError("the two sets are of different fleets")
+            raise ValueError(ScheduleText.TWO_SETS_DIFFERENT_FLEETS())
         return other.bits

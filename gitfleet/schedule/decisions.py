@@ -11,6 +11,7 @@ from gitfleet.model.scheduling import SchedulingResult
 from gitfleet.schedule.bits import positions, positions_down
 from gitfleet.schedule.plugins import Cycle, Score
 from gitfleet.schedule.stages import Filtered, ScoreGroup
+from gitfleet.schedule.texts import ScheduleText
 
 MOST_DECISIONS = 1000
 MOST_UNSELECTED = 20
@@ -19,40 +20,44 @@ ELIGIBILITY_PLUGIN = "ClusterEligibility"
 
 def picked(cluster: str, topology_spread: int, affinity: int) -> ClusterDecision:
     """A cluster picked by its score."""
-    scores = f"affinity score: {affinity}, topology spread score: {topology_spread}"
+    scores = ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(affinity=affinity, topology_spread=topology_spread)
     return ClusterDecision(
         cluster=cluster,
         selected=True,
         score=ClusterScore(topology_spread, affinity),
-        reason=f'Successfully scheduled resources for placement in "{cluster}" ({scores}): picked by scheduling policy',
+        reason=ScheduleText.SUCCESSFULLY_SCHEDULED_RESOURCES_PLACEMENT(cluster=cluster, scores=scores),
     )
 
 
 def picked_by_name(cluster: str) -> ClusterDecision:
     """A cluster that PickFixed names."""
-    reason = f'Successfully scheduled resources for placement in "{cluster}": picked by scheduling policy'
+    reason = ScheduleText.SUCCESSFULLY_SCHEDULED_RESOURCES_PLACEMENT_PICKED(cluster=cluster)
     return ClusterDecision(cluster=cluster, selected=True, reason=reason)
 
 
 def not_eligible(cluster: str, why: str) -> ClusterDecision:
     """A cluster that PickFixed names and that may not get anything yet."""
-    reason = f'Cluster "{cluster}" is not eligible for resource placement yet: {why}'
+    reason = ScheduleText.CLUSTER_NOT_ELIGIBLE_RESOURCE_PLACEMENT(cluster=cluster, why=why)
     return ClusterDecision(cluster=cluster, selected=False, reason=reason, refused_by=ELIGIBILITY_PLUGIN)
 
 
 def not_found(cluster: str) -> ClusterDecision:
     """A cluster that PickFixed names and that the fleet does not have."""
-    return ClusterDecision(cluster=cluster, selected=False, reason=f'Specified cluster "{cluster}" is not found')
+    return ClusterDecision(
+        cluster=cluster, selected=False, reason=ScheduleText.SPECIFIED_CLUSTER_NOT_FOUND(cluster=cluster)
+    )
 
 
 def outscored(cluster: str, score: Score) -> ClusterDecision:
     """A cluster that others left behind."""
-    scores = f"affinity score: {score.affinity}, topology spread score: {score.topology_spread}"
+    scores = ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(
+        affinity=score.affinity, topology_spread=score.topology_spread
+    )
     return ClusterDecision(
         cluster=cluster,
         selected=False,
         score=ClusterScore(score.topology_spread, score.affinity),
-        reason=f'Cluster "{cluster}" does not score high enough ({scores})',
+        reason=ScheduleText.CLUSTER_NOT_SCORE_HIGH_ENOUGH(cluster=cluster, scores=scores),
     )
 
 
@@ -101,9 +106,9 @@ def result_of(
     """The result with the Scheduled condition: whether as many clusters were found as the policy needs."""
     if enough:
         reason = Reason.SCHEDULING_POLICY_FULFILLED
-        message = f"found all cluster needed as specified by the scheduling policy, found {found} cluster(s)"
+        message = ScheduleText.FOUND_ALL_CLUSTER_NEEDED_SPECIFIED(found=found)
     else:
         reason = Reason.SCHEDULING_POLICY_UNFULFILLED
-        what = "could not find all clusters needed as specified by the scheduling policy"
+        what = ScheduleText.COULD_NOT_FIND_ALL_CLUSTERS()
         message = f"{what}, found {found} cluster(s) instead"
     return SchedulingResult(bindings=bindings, decisions=decisions, fulfilled=enough, reason=reason, message=message)

@@ -12,10 +12,11 @@ from enum import StrEnum
 
 from gitfleet.api.clusters import AgentStatus, MemberCluster
 from gitfleet.api.conditions import MemberConditionType, Status, find_condition
+from gitfleet.schedule.texts import ScheduleText
 
 HEARTBEAT_TIMEOUT = timedelta(minutes=5)
 HEALTH_TIMEOUT = timedelta(minutes=5)
-_DISCONNECTED = "cluster is not connected to the fleet: "
+_DISCONNECTED = ScheduleText.CLUSTER_NOT_CONNECTED_FLEET()
 _RESOLUTION = timedelta.resolution
 
 
@@ -86,23 +87,27 @@ def reason_of(cluster: MemberCluster, verdict: Eligibility, now: datetime) -> st
         case Eligibility.ELIGIBLE:
             return ""
         case Eligibility.LEFT:
-            return "cluster has left the fleet"
+            return ScheduleText.CLUSTER_LEFT_FLEET()
         case Eligibility.HELD:
-            return "its removal from the fleet is held, so it gets nothing new"
+            return ScheduleText.REMOVAL_FROM_FLEET_HELD()
         case Eligibility.NOT_ONLINE:
-            return _DISCONNECTED + "member agent not online yet"
+            return _DISCONNECTED + ScheduleText.MEMBER_AGENT_NOT_ONLINE_YET()
         case Eligibility.NOT_JOINED:
-            return _DISCONNECTED + "member agent not joined yet"
+            return _DISCONNECTED + ScheduleText.MEMBER_AGENT_NOT_JOINED_YET()
         case Eligibility.HEALTH_UNKNOWN:
-            return _DISCONNECTED + "health condition from member agent is not available"
+            return _DISCONNECTED + ScheduleText.HEALTH_CONDITION_FROM_MEMBER_AGENT()
         case Eligibility.SILENT:
             heartbeat = agent.last_received_heartbeat if agent else None
-            when = f"last received {_minutes(now - heartbeat)} minutes ago" if heartbeat else "never received"
-            return f"{_DISCONNECTED}no recent heartbeat signals ({when})"
+            when = (
+                ScheduleText.LAST_RECEIVED_MINUTES_AGO(minutes=_minutes(now - heartbeat))
+                if heartbeat
+                else "never received"
+            )
+            return ScheduleText.NO_RECENT_HEARTBEAT_SIGNALS(disconnected=_DISCONNECTED, when=when)
         case Eligibility.UNHEALTHY:
             healthy = find_condition(agent.conditions, MemberConditionType.HEALTHY) if agent else None
             since = _minutes(now - healthy.last_transition_time) if healthy else "0.00"
-            return f"{_DISCONNECTED}unhealthy for a prolonged period of time (last transitioned {since} minutes ago)"
+            return ScheduleText.UNHEALTHY_PROLONGED_PERIOD_TIME_LAST(disconnected=_DISCONNECTED, since=since)
 
 
 def _minutes(span: timedelta) -> str:

@@ -22,6 +22,7 @@ from gitfleet.schedule.pick import Run
 from gitfleet.schedule.plugins import Cycle, Score, Unschedulable
 from gitfleet.schedule.profile import Entry, Profile
 from gitfleet.schedule.stages import Filtered, Stages
+from gitfleet.schedule.texts import ScheduleText
 
 
 def explain_clusters(
@@ -43,7 +44,7 @@ def explain_clusters(
     error = verdicts.cause
     if isinstance(error, Unschedulable):
         return _undecided(fleet, held, str(error))
-    return _undecided(fleet, held, f"a plug-in failed with {type(error).__name__}: {error}")
+    return _undecided(fleet, held, ScheduleText.PLUG_FAILED(name=type(error).__name__, error=error))
 
 
 def _one_more_cycle(stages: Stages, cycle: Cycle, held: Mapping[str, Binding]) -> tuple[ClusterVerdict, ...]:
@@ -114,10 +115,10 @@ def _outscored(cluster: MemberCluster, scorer: _Scorer, worst: ClusterScore | No
     scores = scorer.scores(cluster)
     total = Score(*map(sum, zip(*scores.values(), strict=True)))
     wanted = scorer.cycle.policy.number_of_clusters or 0
-    remedy = f"raise numberOfClusters above {wanted}"
+    remedy = ScheduleText.RAISE_NUMBEROFCLUSTERS_ABOVE(wanted=wanted)
     if worst is not None:
-        bar = f"topology spread score {worst.topology_spread}, affinity score {worst.affinity}"
-        remedy += f", or make it score better than the lowest cluster picked ({bar}) and let the policy change"
+        bar = ScheduleText.TOPOLOGY_SPREAD_SCORE(topology_spread=worst.topology_spread, affinity=worst.affinity)
+        remedy += ScheduleText.MAKE_SCORE_BETTER_LOWEST_CLUSTER(bar=bar)
     return ClusterVerdict(
         cluster=cluster.name,
         selected=False,
@@ -133,16 +134,16 @@ def _fixed(result: SchedulingResult, fleet: FleetIndex, held: Mapping[str, Bindi
     verdicts: list[ClusterVerdict] = []
     for name in sorted({*fleet.names, *decisions}):
         decision = decisions.get(name)
-        remedy = "" if name in held else "add it to clusterNames"
+        remedy = "" if name in held else ScheduleText.ADD_CLUSTERNAMES()
         if decision is not None and not decision.selected:
             where = fleet.position.get(name)
-            remedy = "add a MemberCluster of that name" if where is None else _reconnect(fleet, where)
+            remedy = ScheduleText.ADD_MEMBERCLUSTER_NAME() if where is None else _reconnect(fleet, where)
         verdicts.append(
             ClusterVerdict(
                 cluster=name,
                 selected=name in held,
                 refused_by=decision.refused_by if decision else None,
-                reason=decision.reason if decision else f'Cluster "{name}" is not named by the placement',
+                reason=decision.reason if decision else ScheduleText.CLUSTER_NOT_NAMED_PLACEMENT(name=name),
                 remedy=remedy,
             )
         )
@@ -151,7 +152,7 @@ def _fixed(result: SchedulingResult, fleet: FleetIndex, held: Mapping[str, Bindi
 
 def _reconnect(fleet: FleetIndex, where: int) -> str:
     why = reason_of(fleet.clusters[where], fleet.eligibilities[where].verdict, fleet.now)
-    return f"make the cluster eligible: {why}"
+    return ScheduleText.MAKE_CLUSTER_ELIGIBLE(why=why)
 
 
 def _undecided(fleet: FleetIndex, held: Mapping[str, Binding], error: str) -> tuple[ClusterVerdict, ...]:

@@ -20,6 +20,7 @@ from gitfleet.formats.canonical_json import digest_of, json_bytes, json_text
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.schedule.columns import Column
 from gitfleet.schedule.eligibility import Eligibility, TimedEligibility, eligibility_of
+from gitfleet.schedule.texts import ScheduleText
 
 RESOURCE_PREFIX = "resources.kubernetes-fleet.io/"
 T = TypeVar("T")
@@ -216,7 +217,7 @@ def reader(fact: Fact) -> Callable[[MemberCluster], str | None]:
         case "everything":
             return _all_fields
         case _:
-            raise ValueError(f'there is no fact of the kind "{fact.kind}" about clusters')
+            raise ValueError(ScheduleText.NO_FACT_KIND_ABOUT_CLUSTERS(fact=fact.kind))
 
 
 def property_text(cluster: MemberCluster, name: str) -> str | None:
@@ -231,7 +232,7 @@ def property_text(cluster: MemberCluster, name: str) -> str | None:
     usage = cluster.status.resource_usage
     capacity, _, resource = name.removeprefix(RESOURCE_PREFIX).partition("-")
     if not resource:
-        raise ValueError(f'"{name}" is not the name of a resource property')
+        raise ValueError(ScheduleText.NOT_NAME_RESOURCE_PROPERTY(name=name))
     match capacity:
         case "total":
             return usage.capacity.get(resource)
@@ -240,7 +241,7 @@ def property_text(cluster: MemberCluster, name: str) -> str | None:
         case "available":
             return usage.available.get(resource)
         case _:
-            raise ValueError(f'"{name}" names no capacity: it must be total, allocatable or available')
+            raise ValueError(ScheduleText.NAMES_NO_CAPACITY(name=name))
 
 
 def _taints_text(cluster: MemberCluster) -> str | None:

@@ -29,6 +29,7 @@ from gitfleet.schedule.eligibility import Eligibility, reason_of
 from gitfleet.schedule.fleet import FleetIndex
 from gitfleet.schedule.plugins import Cycle, Score, Unschedulable
 from gitfleet.schedule.stages import ScoreGroup, Stages
+from gitfleet.schedule.texts import ScheduleText
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def pick_n(run: Run) -> SchedulingResult:
     """The N best; what is held already stays and counts, too many are given up from the lowest score."""
     wanted = run.request.policy.number_of_clusters
     if wanted is None:
-        raise Unschedulable("a placement of the type PickN needs numberOfClusters")
+        raise Unschedulable(ScheduleText.PLACEMENT_TYPE_PICKN_NEEDS_NUMBEROFCLUSTERS())
     classified = classify_bindings(run.request, run.fleet)
     if wanted <= classified.count:
         groups = (

@@ -34,6 +34,7 @@ from gitfleet.api.placements import PlacementKey, PlacementPolicy
 from gitfleet.hooks import misspelt_hook, overridden
 from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.fleet import EVERYTHING, Fact, FleetIndex
+from gitfleet.schedule.texts import ScheduleText
 
 
 class Unschedulable(ValueError):
@@ -172,16 +173,18 @@ def stages_of(plugin: SchedulerPlugin) -> frozenset[str]:
 def usable(plugin: object) -> SchedulerPlugin:
     """The plug-in; UnusablePlugin when it is not one, lacks a name or a stage, or misspells one."""
     if not isinstance(plugin, SchedulerPlugin):
-        raise UnusablePlugin(f"its factory made a {type(plugin).__name__}, which does not derive from SchedulerPlugin")
+        raise UnusablePlugin(ScheduleText.FACTORY_MADE_NOT_DERIVE_FROM(name=type(plugin).__name__))
     misspelt = misspelt_hook(plugin, SchedulerPlugin)
     if misspelt is not None:
         raise UnusablePlugin(misspelt)
     if not isinstance(plugin.name, str) or not plugin.name:
-        raise UnusablePlugin(f"{type(plugin).__name__} has no name")
+        raise UnusablePlugin(ScheduleText.NO_NAME(name=type(plugin).__name__))
     stages = stages_of(plugin)
     for whole, single in (("filter_fleet", "filter"), ("score_fleet", "score")):
         if whole in stages and single not in stages:
-            raise UnusablePlugin(f"{type(plugin).__name__} has {whole} without {single}, which explains its results")
+            raise UnusablePlugin(
+                ScheduleText.WITHOUT_EXPLAINS_RESULTS(name=type(plugin).__name__, whole=whole, single=single)
+            )
     if stages.isdisjoint({"post_batch", "filter", "score"}):
-        raise UnusablePlugin(f"{type(plugin).__name__} implements none of post_batch, filter and score")
+        raise UnusablePlugin(ScheduleText.IMPLEMENTS_NONE_POST_BATCH(name=type(plugin).__name__))
     return plugin

@@ -21,6 +21,7 @@ from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.schedule.builtin import BUILT_IN, DEFAULT_PLUGINS
 from gitfleet.schedule.fleet import Fact
 from gitfleet.schedule.plugins import PluginFactory, SchedulerPlugin, UnusablePlugin, stages_of, usable
+from gitfleet.schedule.texts import ScheduleText
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def profile_from(
     faults: list[Fault] = []
     seen: set[str] = set()
     for i, listed in enumerate(plugins):
-        twice = f"the scheduler plug-in {listed.name} is listed twice"
+        twice = ScheduleText.SCHEDULER_PLUG_LISTED_TWICE(listed=listed.name)
         outcome = twice if listed.name in seen else _make(listed, available)
         seen.add(listed.name)
         if isinstance(outcome, str):
@@ -104,7 +105,7 @@ def profile_from(
         elif listed.enabled:
             added.append(outcome)
     if faults:
-        return Profile(fault=f"the scheduler profile has errors: {faults[0].message}"), tuple(faults)
+        return Profile(fault=ScheduleText.SCHEDULER_PROFILE_ERRORS(faults=faults[0].message)), tuple(faults)
     return make_profile([*base, *added]), ()
 
 
@@ -121,10 +122,10 @@ def _make(listed: ListedPlugin, available: Mapping[str, PluginFactory]) -> Entry
             return Entry(SchedulerPlugin())
         known = sorted({*available, *BUILT_IN})
         hints = (did_you_mean(listed.name, known, ""), f"installed are {', '.join(known)}")
-        return f"there is no scheduler plug-in {listed.name}; {' '.join(filter(None, hints))}"
+        return ScheduleText.NO_SCHEDULER_PLUG(listed=listed.name, filter=" ".join(filter(None, hints)))
     plugin = attempt(Subject("SchedulerPlugin", listed.name), lambda: usable(factory(listed.args)))
     if isinstance(plugin, Failure):
-        wrong = "cannot be used" if isinstance(plugin.cause, UnusablePlugin) else "refuses its args"
+        wrong = ScheduleText.CANNOT_USED() if isinstance(plugin.cause, UnusablePlugin) else ScheduleText.REFUSES_ARGS()
         return f"the scheduler plug-in {listed.name} {wrong}: {plugin.cause}"
     return Entry(plugin, listed.weight, digest_of({"plugin": listed.name, "args": dict(listed.args)}))
 

@@ -15,6 +15,7 @@ from gitfleet.schedule.bits import positions, set_of
 from gitfleet.schedule.columns import Column
 from gitfleet.schedule.fleet import Fact, FleetIndex, property_text
 from gitfleet.schedule.plugins import Unschedulable
+from gitfleet.schedule.texts import ScheduleText
 
 Extremes: TypeAlias = tuple[Quantity, Quantity] | None
 """The smallest and the largest value of a property in the whole fleet; None when no cluster has it."""
@@ -96,7 +97,7 @@ def interpolate(value: Quantity | None, low: Quantity, high: Quantity, sort_orde
         return 0
     f, least, most = float(value), float(low), float(high)
     if not least <= f <= most:
-        raise Unschedulable(f"cannot weigh {value}: the observed values lie between {low} and {high}")
+        raise Unschedulable(ScheduleText.CANNOT_WEIGH_OBSERVED_VALUES_LIE(value=value, low=low, high=high))
     if least == most:
         return 0
     ratio = (f - least) / (most - least)
@@ -106,7 +107,7 @@ def interpolate(value: Quantity | None, low: Quantity, high: Quantity, sort_orde
         case "Ascending":
             return _round((1 - ratio) * weight)
         case _:
-            raise Unschedulable(f'"{sort_order}" is not a sort order: it must be Ascending or Descending')
+            raise Unschedulable(ScheduleText.NOT_SORT_ORDER(sort_order=sort_order))
 
 
 def property_column(fleet: FleetIndex, name: str) -> Column:
@@ -128,7 +129,9 @@ def _quantity(text: str, name: str, cluster: str) -> Quantity:
     try:
         return parse_quantity(text)
     except InvalidQuantity as error:
-        raise Unschedulable(f"the property {name} of cluster {cluster} cannot be compared: {error}") from error
+        raise Unschedulable(
+            ScheduleText.PROPERTY_CLUSTER_CANNOT_COMPARED(name=name, cluster=cluster, error=error)
+        ) from error
 
 
 def _parsed(text: str) -> Quantity | None:
@@ -149,11 +152,13 @@ def _refuse_unparsable(column: Column, fleet: FleetIndex, name: str, among: int)
 
 def _expected(requirement: PropertyRequirement) -> Quantity:
     if len(requirement.values) != 1:
-        raise Unschedulable(f"the requirement on the property {requirement.name} must have exactly one value")
+        raise Unschedulable(ScheduleText.REQUIREMENT_PROPERTY_MUST_EXACTLY_ONE(requirement=requirement.name))
     try:
         return parse_quantity(requirement.values[0])
     except InvalidQuantity as error:
-        raise Unschedulable(f"the requirement on the property {requirement.name} cannot be met: {error}") from error
+        raise Unschedulable(
+            ScheduleText.REQUIREMENT_PROPERTY_CANNOT_MET(requirement=requirement.name, error=error)
+        ) from error
 
 
 def _compare(operator: str, value: Quantity, expected: Quantity) -> bool:
@@ -171,7 +176,7 @@ def _compare(operator: str, value: Quantity, expected: Quantity) -> bool:
         case "Le":
             return value <= expected
         case _:
-            raise Unschedulable(f'"{operator}" is not a property operator: it must be Gt, Ge, Eq, Ne, Lt or Le')
+            raise Unschedulable(ScheduleText.NOT_PROPERTY_OPERATOR(operator=operator))
 
 
 def _round(number: float) -> int:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from gitfleet.api.cluster_selectors import ClusterSelectorTerm
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.texts import ApiText
 from gitfleet.schedule.fleet import Fact, FleetIndex
 from gitfleet.schedule.plugins import Unschedulable
 from gitfleet.schedule.properties import requirement_holds, requirement_members
+from gitfleet.schedule.texts import ScheduleText
 
 
 def selector_matches(selector: LabelSelector | None, cluster: MemberCluster) -> bool:
@@ -78,7 +80,7 @@ def _remedy(requirement: LabelRequirement, present: str | None) -> str:
         case "In" if len(requirement.values) == 1:
             return f"add label {key}={requirement.values[0]}"
         case "In":
-            return f"add label {key} with one of the values {', '.join(requirement.values)}"
+            return ScheduleText.ADD_LABEL_ONE_VALUES(key=key, values=", ".join(requirement.values))
         case "Exists":
             return f"add label {key}"
         case _:
@@ -91,9 +93,9 @@ def _check(selector: LabelSelector) -> None:
         match requirement.operator:
             case "In" | "NotIn":
                 if not requirement.values:
-                    raise Unschedulable(f"the label expression on {requirement.key} must have values")
+                    raise Unschedulable(ScheduleText.LABEL_EXPRESSION_MUST_VALUES(requirement=requirement.key))
             case "Exists" | "DoesNotExist":
                 if requirement.values:
-                    raise Unschedulable(f"the label expression on {requirement.key} must not have values")
+                    raise Unschedulable(ScheduleText.LABEL_EXPRESSION_MUST_NOT_VALUES(requirement=requirement.key))
             case operator:
-                raise Unschedulable(f'"{operator}" is not a valid label selector operator')
+                raise Unschedulable(ApiText.NOT_VALID_LABEL_SELECTOR_OPERATOR(operator=operator))

@@ -16,6 +16,7 @@ from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.partitions import Partition, add_scores
 from gitfleet.schedule.plugins import Cycle, Score, Unschedulable
 from gitfleet.schedule.profile import Entry, Profile
+from gitfleet.schedule.texts import ScheduleText
 
 ScoreGroup: TypeAlias = tuple[Score, int]
 
@@ -156,7 +157,7 @@ def failure_of(stages: Stages, failure: Failure) -> str | None:
     who, error = stages.calling, failure.cause
     if isinstance(error, Unschedulable):
         return str(error) if who is None else f"{who.name}: {error}"
-    return None if who is None else f"the plug-in {who.name} failed with {type(error).__name__}: {error}"
+    return None if who is None else ScheduleText.PLUG_FAILED_2(who=who.name, name=type(error).__name__, error=error)
 
 
 def _merged(steady: list[ScoreGroup], moving: Partition[Score]) -> Iterator[ScoreGroup]:

@@ -15,12 +15,13 @@ from gitfleet.schedule.fleet import Fact
 from gitfleet.schedule.partitions import Partition, add_points
 from gitfleet.schedule.plugins import Cycle, FleetRefusal, Refusal, SchedulerPlugin, Score
 from gitfleet.schedule.spread import VIOLATION_POINTS, SpreadTally, is_hard
+from gitfleet.schedule.texts import ScheduleText
 
 
 def violation_reason(constraint: TopologySpreadConstraint) -> str:
     """KubeFleet's own sentence."""
     key, max_skew = constraint.topology_key, constraint.max_skew
-    return f'violated doNotSchedule topology spread constraint "{key}" (max skew {max_skew})'
+    return ScheduleText.VIOLATED_DONOTSCHEDULE_TOPOLOGY_SPREAD_CONSTRAINT(key=key, max_skew=max_skew)
 
 
 class TopologySpread(SchedulerPlugin):
@@ -60,7 +61,7 @@ class TopologySpread(SchedulerPlugin):
             return ""
         (tally, change), special = violated, violated[0].special
         key, enough = tally.constraint.topology_key, special.largest - special.smallest + change
-        return f"raise maxSkew of the constraint on {key} to {enough} or make it ScheduleAnyway"
+        return ScheduleText.RAISE_MAXSKEW_CONSTRAINT_MAKE_SCHEDULEANYWAY(key=key, enough=enough)
 
     def pre_score(self, cycle: Cycle) -> bool:
         """Needed when there is a constraint of any kind."""

@@ -18,6 +18,7 @@ from gitfleet.api.values import is_reserved_namespace
 from gitfleet.formats.kinds import is_selectable
 from gitfleet.snapshots.index import PayloadIndex
 from gitfleet.snapshots.order import order_of
+from gitfleet.snapshots.texts import SnapshotsText
 
 _NAMESPACE: Final = GroupKind("", "Namespace")
 
@@ -58,7 +59,7 @@ def select(placement: Placement, *indexes: PayloadIndex) -> Selection:
                 elif any(index.is_kept(manifest.key) for index in indexes):
                     continue
                 elif _kind(other) != _kind(selector) or other.version == selector.version:
-                    raise _Invalid(f"{manifest.key} is selected more than once")
+                    raise _Invalid(SnapshotsText.SELECTED_MORE_ONCE(manifest=manifest.key))
     except (_Invalid, InvalidSelector) as invalid:
         return Selection(error=unusable(placement, str(invalid)))
     return Selection(manifests=tuple(sorted((manifest for manifest, _ in picked.values()), key=order_of)))
@@ -66,7 +67,7 @@ def select(placement: Placement, *indexes: PayloadIndex) -> Selection:
 
 def unusable(placement: Placement, why: str) -> UserError:
     """The user error of selectors that select what they may not."""
-    message = f"The resource selectors of {placement.key} cannot be used: {why}"
+    message = SnapshotsText.RESOURCE_SELECTORS_CANNOT_USED(placement=placement.key, why=why)
     return UserError(Reason.INVALID_RESOURCE_SELECTORS, message)
 
 
@@ -79,7 +80,7 @@ def _chosen_namespace(placement: Placement, indexes: Sequence[PayloadIndex]) -> 
             names = [m.key.name for m in _matching(selector, indexes, "")]
             if len(names) != 1:
                 raise _Invalid(
-                    f"NamespaceWithResourceSelectors needs exactly one namespace, and {len(names)} are selected"
+                    SnapshotsText.NAMESPACEWITHRESOURCESELECTORS_NEEDS_EXACTLY_ONE_NAMESPACE(count=len(names))
                 )
             return names[0]
     return ""
@@ -93,29 +94,26 @@ def _picked_by(
         return
     if kind == _NAMESPACE:
         if placement.key.namespace:
-            raise _Invalid("a ResourcePlacement cannot select a Namespace, which is cluster-scoped")
+            raise _Invalid(SnapshotsText.RESOURCEPLACEMENT_CANNOT_SELECT_NAMESPACE())
         yield from _namespaces(selector, indexes)
         return
     namespaced = _is_namespaced(kind, indexes)
     if namespaced is None:
         return
     if not namespaced and placement.key.namespace:
-        raise _Invalid(f"a ResourcePlacement cannot select {selector.kind}, which is cluster-scoped")
+        raise _Invalid(SnapshotsText.RESOURCEPLACEMENT_CANNOT_SELECT(selector=selector.kind))
     if namespaced and not home:
-        raise _Invalid(
-            f"a ClusterResourcePlacement cannot select {selector.kind}, which is namespaced, by itself; select its "
-            "Namespace, or one Namespace with selectionScope NamespaceWithResourceSelectors beside it"
-        )
+        raise _Invalid(SnapshotsText.PLACEMENT_CANNOT_SELECT(selector=selector.kind))
     yield from _matching(selector, indexes, home if namespaced else "")
 
 
 def _namespaces(selector: ResourceSelector, indexes: Sequence[PayloadIndex]) -> Iterator[Manifest]:
     if selector.name and is_reserved_namespace(selector.name):
-        raise _Invalid(f"namespace {selector.name} is reserved and cannot be placed")
+        raise _Invalid(SnapshotsText.NAMESPACE_RESERVED_CANNOT_PLACED(selector=selector.name))
     for manifest in _matching(selector, indexes, ""):
         name = manifest.key.name
         if is_reserved_namespace(name):
-            raise _Invalid(f"namespace {name} is reserved and cannot be placed")
+            raise _Invalid(SnapshotsText.NAMESPACE_RESERVED_CANNOT_PLACED(selector=name))
         yield manifest
         if selector.selection_scope is SelectionScope.NAMESPACE_WITH_RESOURCES:
             for index in indexes:

@@ -21,6 +21,7 @@ from gitfleet.snapshots.index import PayloadIndex, index_payload
 from gitfleet.snapshots.order import order_of
 from gitfleet.snapshots.selection import Selection, UserError, select, unusable
 from gitfleet.snapshots.strip import strip
+from gitfleet.snapshots.texts import SnapshotsText
 
 
 class _Named(Protocol):
@@ -111,7 +112,7 @@ def _waiting(selection: Selection | None, pinned: ResourceSnapshot, known: Seque
     if selection is None:
         return ""
     if selection.error is not None:
-        return "what it selects now cannot be used and"
+        return SnapshotsText.SELECTS_NOW_CANNOT_USED()
     documents = _references(selection.manifests)
     same = _is_unedited(documents, pinned)
     content = pinned.hash if same else _content_hash(map(strip, selection.manifests))
@@ -196,8 +197,13 @@ def restore_snapshot(snapshot: ResourceSnapshot, documents: Mapping[tuple[str, i
         manifest = documents.get((reference.blob, reference.document))
         if manifest is None:
             raise BadInput(
-                f"snapshot {snapshot.name} needs {reference.key} from document {reference.document} of "
-                f"{reference.path}, and its blob {reference.blob or '(none)'} is not there"
+                SnapshotsText.SNAPSHOT_NEEDS_FROM_DOCUMENT(
+                    snapshot=snapshot.name,
+                    reference=reference.key,
+                    document=reference.document,
+                    reference_2=reference.path,
+                    blob=reference.blob or "(none)",
+                )
             )
         manifests.append(strip(manifest))
     return replace(snapshot, manifests=tuple(manifests))

@@ -14,6 +14,7 @@ from gitfleet.state.placement_records import gather_orphans
 from gitfleet.state.read import HINT, parse_state_file, wanted_files
 from gitfleet.state.shapes.ledgers import FaultsFile, FleetHead
 from gitfleet.state.table import state_fields
+from gitfleet.state.texts import StateText
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def read_state(files: Mapping[str, StateFile]) -> FleetState:
     for path in wanted_files(files):
         content = files[path].content
         if content is None:
-            raise ValueError(f"{path} was given without its content")
+            raise ValueError(StateText.GIVEN_WITHOUT_CONTENT(path=path))
         parsed[path] = parse_state_file(path, content)
     return refuse_damage(assemble_state({path: file.blob for path, file in files.items()}, parsed))
 
@@ -95,8 +96,8 @@ def lost_faults(parsed: Mapping[str, ParsedStateFile]) -> bool:
 def refuse_damage(state: FleetState) -> FleetState:
     """The very state; BadInput for one that holds only a part of what was there, naming what cannot be used."""
     for path, reason in state.damage.files.items():
-        raise BadInput(f"the state branch's file {path} cannot be used: {reason}", hint=HINT)
+        raise BadInput(StateText.STATE_BRANCH_FILE_CANNOT_USED(path=path, reason=reason), hint=HINT)
     for key in state.damage.orphans:
-        message = f"the state branch has snapshots or bindings of {key}, but no {paths.placement_path(key)}"
+        message = StateText.STATE_BRANCH_SNAPSHOTS_BINDINGS(key=key, placement_path=paths.placement_path(key))
         raise BadInput(message, hint=HINT)
     return state

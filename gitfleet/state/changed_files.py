@@ -11,6 +11,7 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.errors import GiveUp
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.state.shards import shards
+from gitfleet.state.texts import StateText
 
 Entry = TypeVar("Entry")
 LARGEST_WRITTEN_BYTES: Final = 32 * 1024 * 1024
@@ -37,8 +38,8 @@ class ChangedFiles:
     def put_bytes(self, path: str, content: bytes) -> None:
         """Write a file. GiveUp for one that is too large: it could not be read back, or not be pushed."""
         if len(content) > LARGEST_WRITTEN_BYTES:
-            size = f"{len(content)} bytes, and at most {LARGEST_WRITTEN_BYTES} are written"
-            raise GiveUp(f"the state branch's file {path} would have {size}")
+            size = StateText.BYTES_MOST_WRITTEN(count=len(content), largest_written_bytes=LARGEST_WRITTEN_BYTES)
+            raise GiveUp(StateText.STATE_BRANCH_FILE_WOULD(path=path, size=size))
         self.write[path] = content
 
     @property

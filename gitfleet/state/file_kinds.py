@@ -21,6 +21,7 @@ from gitfleet.model.failures import Subject
 from gitfleet.state import paths
 from gitfleet.state.changed_files import ChangedFiles, EntryFolder
 from gitfleet.state.shapes.fields import document
+from gitfleet.state.texts import StateText
 
 F = TypeVar("F")
 K = TypeVar("K")
@@ -54,7 +55,7 @@ class Parts:
         found: dict[K, V] = {}
         for path, key, value in entries:
             if found.setdefault(key, value) is not value:
-                self.twice[path] = f"the state branch's folder {path.rpartition('/')[0]} gives an entry twice"
+                self.twice[path] = StateText.STATE_BRANCH_FOLDER_GIVES_ENTRY(rpartition=path.rpartition("/")[0])
         return found
 
     def check_split(self, kind: EntryFolder[F], entries: Iterable[F], files: Mapping[str, Iterable[F]]) -> None:
@@ -146,7 +147,7 @@ def _write_own(
 ) -> None:
     needed = str(needs(new)) if needs is not None and old is None and new is not None else ""
     if needed in files.unwritten:
-        raise GiveUp(f"{path} goes with {needed}, which cannot be written")
+        raise GiveUp(StateText.GOES_CANNOT_WRITTEN(path=path, needed=needed))
     if new is None:
         files.remove.append(path)
     elif new != old:

@@ -19,6 +19,7 @@ from gitfleet.state.file_kinds import Parts
 from gitfleet.state.shapes.ledgers import API_VERSION
 from gitfleet.state.shapes.lines import check_count, counted, entry_line, lines_bytes, read_lines
 from gitfleet.state.shards import named_address
+from gitfleet.state.texts import StateText
 
 _ITEMS: Final = "items"
 _DIGITS: Final = 16
@@ -36,7 +37,7 @@ def read_removals(content: bytes) -> RemovalsFile:
     """One file of a large hold's removals. UnreadableText or InvalidContent."""
     found = read_lines(content, _ITEMS)
     if found is None or not isinstance(found[0].get("hold"), str):
-        raise InvalidContent("it must hold the removals of one hold, whose name is in `hold`")
+        raise InvalidContent(StateText.MUST_HOLD_REMOVALS_ONE_HOLD())
     check_count(*found)
     return RemovalsFile(found[0]["hold"], read_state(tuple[Removal, ...], found[1]))
 
@@ -46,7 +47,7 @@ def gather_holds(parts: Parts) -> Mapping[str, Hold]:
     rest = parts.grouped(RemovalsFile, lambda file: file.hold)
     heads = {hold.name: (path, hold) for path, hold in parts.of(Hold)}
     for name in rest.keys() - heads.keys():
-        parts.twice.update((path, f"there is no hold {name}") for path, _ in rest[name])
+        parts.twice.update((path, StateText.NO_HOLD(name=name)) for path, _ in rest[name])
     return {name: _whole(path, hold, dict(rest.get(name, ())), parts) for name, (path, hold) in heads.items()}
 
 
@@ -59,7 +60,7 @@ def _whole(path: str, hold: Hold, files: Mapping[str, RemovalsFile], parts: Part
     parts.check_split(folder, found.values(), {at: file.removals for at, file in files.items()})
     if len(found) != hold.total:
         parts.misplaced.add(folder.folder)
-        parts.twice[path] = f"it counts {hold.total} removals, and its folder has {len(found)}"
+        parts.twice[path] = StateText.COUNTS_REMOVALS_FOLDER(total=hold.total, count=len(found))
     return replace(hold, removals=tuple(found[one] for one in sorted(found)), more=())
 
 
@@ -78,7 +79,7 @@ def lost_holds(holds: Mapping[str, Hold], recorded: Mapping[str, str]) -> dict[s
     """The own files of holds that are gone, or not what was `recorded` as they were written, each with the reason."""
     found = hold_digests(holds)
     return {
-        paths.own_path("holds", "", name): "it was edited" if name in found else "it is gone"
+        paths.own_path("holds", "", name): StateText.IT_WAS_EDITED() if name in found else StateText.IT_IS_GONE()
         for name, digest in recorded.items()
         if found.get(name) != digest
     }

@@ -16,6 +16,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import DocumentRef, ResourceSnapshot, snapshot_index
 from gitfleet.errors import BadInput
 from gitfleet.formats.git_names import is_path
+from gitfleet.state.texts import StateText
 
 K = TypeVar("K")
 README: Final = "README.md"
@@ -37,8 +38,8 @@ def safe_name(name: str) -> str:
     """A Kubernetes name as a path component; BadInput for anything that is no DNS subdomain (RFC 1123)."""
     if len(name) > 253 or not _SUBDOMAIN.fullmatch(name):
         raise BadInput(
-            f"{name[:80]!r} cannot name a file of the state branch, because it is no DNS name",
-            hint="use lower-case letters, digits, '-' and '.'",
+            StateText.CANNOT_NAME_FILE_STATE_BRANCH(name=name[:80]),
+            hint=StateText.USE_LOWER_CASE_LETTERS(),
         )
     return name
 
@@ -47,8 +48,8 @@ def safe_namespace(name: str) -> str:
     """A namespace as a path component; BadInput for anything that is no DNS label (RFC 1123)."""
     if len(name) > 63 or not _LABEL.fullmatch(name):
         raise BadInput(
-            f"{name[:80]!r} cannot name a folder of the state branch, because it is no namespace's name",
-            hint="use lower-case letters, digits and '-'",
+            StateText.CANNOT_NAME_FOLDER_STATE_BRANCH(name=name[:80]),
+            hint=StateText.USE_LOWER_CASE_LETTERS_DIGITS(),
         )
     return name
 

@@ -15,6 +15,7 @@ from gitfleet.state.shapes.bindings import binding_lines, bindings_bytes
 from gitfleet.state.shapes.placements import placement_file_object
 from gitfleet.state.shapes.snapshots import policy_snapshot_bytes, policy_snapshot_object, resource_snapshot_object
 from gitfleet.state.shards import named_address
+from gitfleet.state.texts import StateText
 
 
 def write_placement(
@@ -26,11 +27,11 @@ def write_placement(
             _drop_placement(files, key, old)
         return
     if len({binding.cluster for binding in new.bindings}) != len(new.bindings):
-        raise ValueError(f"{key} was given two bindings to one cluster")
+        raise ValueError(StateText.GIVEN_TWO_BINDINGS_ONE_CLUSTER(key=key))
     if files.unwritten:
         named = {r for b in new.bindings for r in (*b.cluster_resource_overrides, *b.resource_overrides)}
         if missing := sorted(named & files.unwritten):
-            raise GiveUp(f"the override snapshot {missing[0]}, which it names, could not be written")
+            raise GiveUp(StateText.OVERRIDE_SNAPSHOT_NAMES(missing=missing[0]))
     files.put(paths.placement_path(key), placement_file_object(old) if old else None, placement_file_object(new))
     _resource_snapshots(files, key, old.resource_snapshots if old else (), new.resource_snapshots)
     _policy_snapshots(files, key, old, new)
@@ -94,7 +95,7 @@ def _documents(files: ChangedFiles, snapshot: ResourceSnapshot) -> None:
         elif ref.rendered == paths.is_rendered(ref) and ref.blob:
             files.link[path] = ref.blob
         else:
-            raise ValueError(f"{snapshot.name} was given without the manifest of {ref.key}, which has no blob")
+            raise ValueError(StateText.GIVEN_WITHOUT_MANIFEST(snapshot=snapshot.name, ref=ref.key))
 
 
 def _policy_snapshots(

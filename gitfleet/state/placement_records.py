@@ -16,6 +16,7 @@ from gitfleet.state.file_kinds import Parts
 from gitfleet.state.placement_files import bindings_folder
 from gitfleet.state.shapes.bindings import read_bindings
 from gitfleet.state.shapes.summaries import PlacementSummary
+from gitfleet.state.texts import StateText
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def read_bindings_file(content: bytes) -> BindingsFile:
     bindings, ours = read_bindings(content)
     owners = {binding.placement for binding in bindings}
     if len(owners) != 1:
-        raise InvalidContent(f"it must hold the bindings of one placement and holds those of {len(owners)}")
+        raise InvalidContent(StateText.MUST_HOLD_BINDINGS_ONE_PLACEMENT(count=len(owners)))
     return BindingsFile(owners.pop(), bindings, ours)
 
 

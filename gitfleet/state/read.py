@@ -17,11 +17,9 @@ from gitfleet.state import paths
 from gitfleet.state.file_kinds import ParsedStateFile
 from gitfleet.state.shapes.fields import mapping
 from gitfleet.state.table import kind_of
+from gitfleet.state.texts import StateText
 
-HINT: Final = (
-    "gitfleet alone writes this branch; bring the file back with `git revert` of the commit that edited it, or ask for "
-    "a fresh start by deleting the branch"
-)
+HINT: Final = StateText.GITFLEET_ALONE_WRITES_BRANCH()
 CACHED_FORM: Final = "state-2"
 """Names the cached form in the keys of a cache: another form, another name."""
 _CACHED: Final = b"\x00"
@@ -58,9 +56,7 @@ def wanted_files(listing: Iterable[str]) -> tuple[str, ...]:
 
 def too_large(path: str, limit: int) -> BadInput:
     """What is said of a file that is too large to be read."""
-    return BadInput(
-        f"the state branch's file {path} is larger than {limit // 2**20} MiB, and is not read for that", hint=HINT
-    )
+    return BadInput(StateText.STATE_BRANCH_FILE_LARGER_MIB(path=path, limit=limit // 2**20), hint=HINT)
 
 
 def parse_state_file(path: str, content: bytes) -> ParsedStateFile:
@@ -76,17 +72,17 @@ def parse_to_cache(path: str, content: bytes) -> tuple[ParsedStateFile, bytes | 
     id: None where the file is read fast as it is, or has no such form. Raises as it does."""
     kind = kind_of(path)
     if kind is None:
-        raise ValueError(f"{path} is no file that the state is read from")
+        raise ValueError(StateText.NO_FILE_STATE_READ_FROM(path=path))
     try:
         cached = content.startswith(_CACHED)
         opened = mapping(parse_json(content[1:])) if cached else kind.open(content)
         parsed: ParsedStateFile = kind.read(opened)
         place = path if kind.place is None else kind.place(parsed)
     except (UnreadableText, InvalidContent, NotJson, BadInput) as error:
-        raise BadInput(f"the state branch's file {path} cannot be used: {error}", hint=HINT) from error
+        raise BadInput(StateText.STATE_BRANCH_FILE_CANNOT_USED(path=path, reason=error), hint=HINT) from error
     expected = f"{place}/{path.rpartition('/')[2]}" if kind.sharded else place
     if expected != path:
-        raise BadInput(f"the state branch's file {path} holds what belongs in {expected}", hint=HINT)
+        raise BadInput(StateText.STATE_BRANCH_FILE_HOLDS_BELONGS(path=path, expected=expected), hint=HINT)
     return parsed, None if cached or kind.sharded else _cached_form(opened)
 
 

@@ -28,6 +28,7 @@ from gitfleet.state.shapes.ledgers import FaultsFile, FleetHead
 from gitfleet.state.shapes.summaries import summary_of
 from gitfleet.state.shards import may_hold, named_address
 from gitfleet.state.table import kind_that_says
+from gitfleet.state.texts import StateText
 
 _PLACEMENTS_AT_ONCE: Final = 50
 """The bindings of so many placements are read at once: a bound on memory, not on work."""
@@ -155,7 +156,7 @@ class StateReader:
 
     def _warned(self, state: FleetState) -> FleetState:
         for path, reason in state.damage.files.items():
-            self._refuse(BadInput(f"the state branch's file {path} cannot be used: {reason}", hint=HINT))
+            self._refuse(BadInput(StateText.STATE_BRANCH_FILE_CANNOT_USED(path=path, reason=reason), hint=HINT))
         return state
 
     def _refuse(self, error: BadInput) -> None:

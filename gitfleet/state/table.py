@@ -42,6 +42,7 @@ from gitfleet.state.shapes.ledgers import FaultsFile, FleetHead, read_faults, re
 from gitfleet.state.shapes.overrides import read_override
 from gitfleet.state.shapes.placements import read_placement
 from gitfleet.state.shapes.snapshots import policy_document, read_policy_snapshot, read_resource_snapshot
+from gitfleet.state.texts import StateText
 
 F = TypeVar("F")
 
@@ -61,7 +62,7 @@ def _read_run(source: Any) -> RunRecord:
     run = read_state(RunRecord, source)
     strategy = run.status.strategy
     if len(run.status.stages) != len(strategy.stages if strategy is not None else ()):
-        raise InvalidContent("`status.stagesStatus` has not the stages of `status.stagedUpdateStrategySnapshot`")
+        raise InvalidContent(StateText.STATUS_STAGESSTATUS_NOT_STAGES_STATUS())
     return run
 
 

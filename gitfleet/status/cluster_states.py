@@ -6,13 +6,14 @@ from enum import StrEnum
 
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Condition, MemberConditionType, Status, find_condition
+from gitfleet.status.texts import StatusText
 
 
 class ClusterState(StrEnum):
     """All that a cluster can be, as people read it."""
 
     LEAVING = "leaving"
-    NOT_SEEN = "not seen yet"
+    NOT_SEEN = StatusText.NOT_SEEN_YET()
     NOT_JOINED = "not joined"
     HEALTHY = "healthy"
     UNHEALTHY = "unhealthy"

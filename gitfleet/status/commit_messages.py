@@ -13,6 +13,7 @@ from gitfleet.formats.sentences import and_more, named_briefly
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
 from gitfleet.status.rollout_events import rollout_sentence
+from gitfleet.status.texts import StatusText
 
 MOST_LINES: Final = 50
 MOST_CHARACTERS: Final = 120
@@ -45,15 +46,15 @@ _ORDER: Final = (
     EventType.COMMIT_READ,
 )
 _OF_CLUSTERS: Final = {
-    EventType.SCHEDULED: "{cluster} picked",
-    EventType.BOUND: "{cluster} gets snapshot {snapshot}",
-    EventType.UPDATING: "{cluster} moves to snapshot {snapshot}",
-    EventType.UPDATED: "{cluster} updated to snapshot {snapshot}",
-    EventType.UNSCHEDULED: "{cluster} no longer picked",
-    EventType.EVICTED: "{cluster} evicted by {eviction}: {message}",
-    EventType.EVICTION_REFUSED: "{cluster} not evicted by {eviction}: {message}",
-    EventType.REMOVED: "resources removed from {cluster}",
-    EventType.FAILED: "{cluster} failed: {reason}: {message}",
+    EventType.SCHEDULED: StatusText.PICKED,
+    EventType.BOUND: StatusText.GETS_SNAPSHOT,
+    EventType.UPDATING: StatusText.MOVES_SNAPSHOT,
+    EventType.UPDATED: StatusText.UPDATED_SNAPSHOT,
+    EventType.UNSCHEDULED: StatusText.NO_LONGER_PICKED,
+    EventType.EVICTED: StatusText.EVICTED,
+    EventType.EVICTION_REFUSED: StatusText.NOT_EVICTED,
+    EventType.REMOVED: StatusText.RESOURCES_REMOVED_FROM,
+    EventType.FAILED: StatusText.FAILED,
 }
 """What happened to a placement on one cluster, by the event's fields."""
 _RANK: Final = {type_: rank for rank, type_ in enumerate(_ORDER)}
@@ -76,7 +77,7 @@ def commit_message(events: Iterable[Event], failures: Failures | None = None) ->
         found = [noted.contain(_subject_of(event), last, _ranked_line, event) for event in every]
     lines = list(dict.fromkeys(line for _, line in sorted(found, key=itemgetter(0)) if line))
     if not lines:
-        return "state of the fleet brought up to date", ""
+        return StatusText.STATE_FLEET_BROUGHT_UP_DATE(), ""
     subject = one_line(lines[0], MOST_CHARACTERS)
     if len(lines) == 1:
         return subject, ""
@@ -112,16 +113,18 @@ def sentence(event: Event) -> str:  # noqa: C901 - one case for one type of even
     fields = event.fields
     place = f"{event.placement}: " if event.placement else ""
     if event.type in _OF_CLUSTERS:
-        return place + _OF_CLUSTERS[event.type].format(cluster=event.cluster, **fields)
+        return place + _OF_CLUSTERS[event.type](cluster=event.cluster, **fields)
     match event.type:
         case EventType.HELD | EventType.RELEASED if "hold" in fields:
             return _of_hold(event)
         case EventType.RELEASED:
-            return f"{place}{_names(fields)} left on {event.cluster}, no longer managed"
+            return StatusText.LEFT_NO_LONGER_MANAGED(place=place, names=_names(fields), cluster=event.cluster)
         case EventType.AVAILABLE:
             return f"{place}{event.cluster} {'available' if fields['value'] else 'not available'}"
         case EventType.SNAPSHOT:
-            return f"{place}snapshot {fields['index']} taken from commit {str(fields['commit'])[:12]}"
+            return StatusText.SNAPSHOT_TAKEN_FROM_COMMIT(
+                place=place, fields=fields["index"], fields_2=str(fields["commit"])[:12]
+            )
         case EventType.CLUSTER:
             left = f" the fleet, {_left_there(fields.get('objects'))}"
             return f"{event.cluster} left{left}" if fields["state"] == "left" else f"{event.cluster}: {fields['state']}"
@@ -129,7 +132,7 @@ def sentence(event: Event) -> str:  # noqa: C901 - one case for one type of even
             field = f"{fields['field']}: " if fields.get("field") else ""
             return f"{fields['severity']} at {fields['path']}:{fields['line']}: {field}{fields['message']}"
         case EventType.FAULTS_CLEARED:
-            return "no errors and no warnings are left"
+            return StatusText.NO_ERRORS_NO_WARNINGS_LEFT()
         case EventType.COMMIT_READ:
             return f"commit {str(fields['commit'])[:12]} read"
         case EventType.PLACEMENT:
@@ -154,7 +157,7 @@ def _of_run(event: Event) -> str:
         case EventType.RUN:
             return f"{fields['reason']}{said}"
         case EventType.APPROVAL_REQUESTED:
-            return f"stage {fields['stage']} waits for approval {fields['approval']}"
+            return StatusText.STAGE_WAITS_APPROVAL(fields=fields["stage"], fields_2=fields["approval"])
         case EventType.CLUSTER_UPDATE:
             return f"stage {fields['stage']}: {event.cluster} {fields['phase']}"
         case _:
@@ -165,9 +168,9 @@ def _of_hold(event: Event) -> str:
     name, fields = event.fields["hold"], event.fields
     if event.type is EventType.RELEASED:
         by = fields.get("replacedBy")
-        gone = f"is replaced by {by}" if by else "is gone: its removals were taken back"
+        gone = StatusText.IS_REPLACED_BY(by=by) if by else StatusText.GONE_REMOVALS_TAKEN_BACK()
         return f"{name} {'approved' if fields['approved'] else gone}"
-    return f"{name} {'rejected' if fields['rejected'] else 'waits for approval'}: {fields['message']}"
+    return f"{name} {('rejected' if fields['rejected'] else StatusText.WAITS_APPROVAL())}: {fields['message']}"
 
 
 def _names(fields: Mapping[str, JsonValue]) -> str:
@@ -177,8 +180,8 @@ def _names(fields: Mapping[str, JsonValue]) -> str:
 def _left_there(count: JsonValue) -> str:
     match count:
         case None:
-            return "no object of ours stays there"
+            return StatusText.NO_OBJECT_OURS_STAYS()
         case 1:
-            return "1 object stays there"
+            return StatusText.OBJECT_STAYS()
         case _:
-            return f"{count} objects stay there"
+            return StatusText.OBJECTS_STAY(count=count)

@@ -31,6 +31,7 @@ from gitfleet.model.state import FleetState, PlacementRecord, changed
 from gitfleet.status.cluster_states import cluster_state
 from gitfleet.status.rollout_events import rollout_events
 from gitfleet.status.run_events import request_events, run_events
+from gitfleet.status.texts import StatusText
 
 P = ParamSpec("P")
 _MOST_NAMED: Final = 10
@@ -272,7 +273,7 @@ def _refused_removals(old: Binding | None, new: Binding) -> Iterator[tuple[Event
     known = {(failed.key, failed.message) for failed in old.failed} if old else set()
     for failed in new.failed:
         if failed.condition == DELETED and failed not in new.kept and (failed.key, failed.message) not in known:
-            message = f"{failed.key} is not deleted: {failed.message}"
+            message = StatusText.NOT_DELETED(failed=failed.key, failed_2=failed.message)
             yield EventType.FAILED, {"condition": DELETED, "reason": failed.reason, "message": message}
 
 

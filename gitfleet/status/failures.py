@@ -18,6 +18,7 @@ from gitfleet.api.staged import StagedRun
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord, keep
+from gitfleet.status.texts import StatusText
 from gitfleet.status.vocabulary import SCHEDULED
 
 
@@ -93,7 +94,7 @@ def _held(record: PlacementRecord, failure: Failure, now: datetime) -> Placement
         type=type_of(record.placement.key.kind, SCHEDULED),
         status=Status.FALSE,
         reason=Reason.INTERNAL_ERROR.value,
-        message=f"the placement could not be decided and stays as it is: {failure.sentence}",
+        message=StatusText.PLACEMENT_COULD_NOT_DECIDED_STAYS(sentence=failure.sentence),
         last_transition_time=now,
         observed_generation=record.placement.generation,
     )
@@ -128,7 +129,7 @@ def _marked(
         type=type_,
         status=Status.FALSE,
         reason=Reason.INTERNAL_ERROR.value,
-        message=f"what was seen or done could not be taken in: {failure.sentence}",
+        message=StatusText.SEEN_DONE_COULD_NOT_TAKEN(sentence=failure.sentence),
         last_transition_time=known.last_transition_time if known is not None else now,
         observed_generation=generation,
     )
@@ -165,7 +166,7 @@ def _fault(written: _Written, failed: Mapping[Subject, Failure]) -> Fault | None
         origin.line if origin else 1,
         f"{subject.kind}/{subject.name}",
         "",
-        f"it is left as it was: {failed[subject].sentence}",
+        StatusText.IT_IS_LEFT_AS_IT(sentence=failed[subject].sentence),
     )
 
 

@@ -21,6 +21,7 @@ from gitfleet.api.holds import Hold, RemovalKind
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState, PlacementRecord, keep
 from gitfleet.status.records import with_condition
+from gitfleet.status.texts import StatusText
 
 
 def with_holds(state: FleetState, before: FleetState, now: datetime) -> FleetState:
@@ -58,7 +59,7 @@ def _marked_cluster(cluster: MemberCluster, hold: str | None, now: datetime) -> 
         type=MemberConditionType.REMOVAL_HELD.value,
         status=Status.TRUE,
         reason=Reason.APPROVAL_PENDING.value,
-        message=f"its removal waits for an approval of {hold}; until then it gets nothing new",
+        message=StatusText.REMOVAL_WAITS_APPROVAL(hold=hold),
         last_transition_time=now,
         observed_generation=cluster.generation,
     )
@@ -89,12 +90,12 @@ def _sentence(names: Sequence[str], kinds: Set[RemovalKind]) -> str:
     """Of a placement that would go itself, nobody writes any more what it should become."""
     holds = " and ".join(names)
     if RemovalKind.PLACEMENT in kinds:
-        return f"its removal waits for an approval of {holds}; until then it gets nothing new"
+        return StatusText.REMOVAL_WAITS_APPROVAL(hold=holds)
     if RemovalKind.STRATEGY in kinds:
         alone = kinds == {RemovalKind.STRATEGY}
-        what = f"its change from External {'waits' if alone else 'and removals wait'}"
-        return f"{what} for an approval of {holds}; until then it needs runs"
-    return f"removals wait for an approval of {holds}; all other changes go out"
+        what = StatusText.CHANGE_FROM_EXTERNAL(part="waits" if alone else StatusText.REMOVALS_WAIT())
+        return StatusText.APPROVAL_UNTIL_THEN_NEEDS_RUNS(what=what, holds=holds)
+    return StatusText.REMOVALS_WAIT_APPROVAL(holds=holds)
 
 
 def _condition_of(record: PlacementRecord) -> Condition | None:

@@ -12,6 +12,7 @@ from gitfleet.model.decisions import Decision
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import FleetState, keep
 from gitfleet.status.records import with_condition
+from gitfleet.status.texts import StatusText
 
 _MOST_NAMED = 3
 
@@ -34,10 +35,10 @@ def _sentences(key: PlacementKey, decision: Decision) -> Iterator[str]:
     inputs = decision.inputs
     if paths := inputs.desired.kept.get(key):
         files = named_briefly(paths, _MOST_NAMED)
-        yield f"goes on as it was accepted last until the errors in {files} are corrected"
+        yield StatusText.GOES_ACCEPTED_LAST_UNTIL_ERRORS(files=files)
     if (late := inputs.waiting.get(key)) is not None:
         where = f" at {late.origin.path}:{late.origin.line}" if late.origin is not None else ""
-        yield f"goes on under this name until it can be called {late.key}: the error{where} says what to change"
+        yield StatusText.GOES_UNDER_NAME_UNTIL_CALLED(late=late.key, where=where)
     plan = decision.plans.get(key)
     if decision.after.placements[key].placement.deleting is not None and plan is not None:
         yield from _stays(plan, decision)
@@ -53,6 +54,6 @@ def _stays(plan: RolloutPlan, decision: Decision) -> Iterator[str]:
         where = named_briefly(sorted(names), _MOST_NAMED)
         record, misread = decision.after.placements.get(other), decision.inputs.desired.misread.get(other)
         if misread is not None and (record is None or record.placement.deleting is not None):
-            yield f"stays on {where} until the errors in {misread.path} are corrected"
+            yield StatusText.STAYS_UNTIL_ERRORS_CORRECTED(where=where, misread=misread.path)
         else:
-            yield f"stays on {where} until {other.kind} {other} has its objects there (`gitfleet explain {other}`)"
+            yield StatusText.STAYS_UNTIL_OBJECTS_GITFLEET_EXPLAIN(where=where, other=other.kind, other_2=other)

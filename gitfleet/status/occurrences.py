@@ -13,6 +13,7 @@ from gitfleet.model.events import Event, EventType
 from gitfleet.model.notifications import Occurrence
 from gitfleet.status.cluster_states import ClusterState
 from gitfleet.status.commit_messages import sentence
+from gitfleet.status.texts import StatusText
 
 _NAMING: Final = ("hold", "approval", "run", "eviction", "rollout")
 _ALWAYS: Final = {
@@ -55,7 +56,7 @@ def occurrence_of(event: Event) -> Occurrence | None:
 def _said(kind: NotificationEvent, event: Event) -> str:
     """In the words of the state branch's commits, but where those leave out what a message must say."""
     if kind is NotificationEvent.ROLLOUT_COMPLETE:
-        return f"{event.placement} has its newest content on all of its clusters, and is available there"
+        return StatusText.NEWEST_CONTENT_ALL_CLUSTERS(placement=event.placement)
     return f"cluster {event.cluster} is {event.fields['state']}" if event.type is EventType.CLUSTER else sentence(event)
 
 

@@ -16,14 +16,15 @@ from gitfleet.api.workload_records import (
     WorkloadConditionType,
 )
 from gitfleet.model.events import Event, EventType
+from gitfleet.status.texts import StatusText
 
 _WHY_IT_ENDS: Final = frozenset({RollingState.FAILING, RollingState.FAILED, RollingState.ABANDONING})
 _SAID: Final = {
     BatchState.INITIALIZING: "begins",
     BatchState.IN_ROLLING: "rolls",
-    BatchState.VERIFYING: "is being verified",
+    BatchState.VERIFYING: StatusText.BEING_VERIFIED(),
     BatchState.VERIFY_FAILED: "failed",
-    BatchState.FINALIZING: "is being finalized",
+    BatchState.FINALIZING: StatusText.BEING_FINALIZED(),
     BatchState.READY: "is ready",
 }
 
@@ -69,7 +70,7 @@ def rollout_sentence(event: Event) -> str:
     if batch := fields.get("batchState"):
         number = f"batch {fields['currentBatch'] + 1} of {fields['batches']}"
         return f"{place}: {number} {_SAID[BatchState(batch)]}{said}"
-    return f"{place} is in {fields['state']}{said}"
+    return StatusText.IS_IN(place=place, fields=fields["state"], why=said)
 
 
 def _place(one: ClusterRolloutStatus) -> tuple[RollingState, BatchState | None, int, int]:

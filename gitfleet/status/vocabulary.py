@@ -11,23 +11,16 @@ from typing import Final
 
 from gitfleet.api.conditions import ConditionType, Reason
 from gitfleet.api.strategies import ApplyStrategyType
+from gitfleet.status.texts import StatusText
 
 SCHEDULED: Final = ConditionType.SCHEDULED
-NO_OVERRIDE: Final = (Reason.NO_OVERRIDE_SPECIFIED, "No override rules are configured for the selected resources")
-BLOCKED: Final = (Reason.ROLLOUT_NOT_STARTED_YET, "The rollout is being blocked by the rollout strategy")
-SCHEDULE_PENDING: Final = (Reason.SCHEDULE_PENDING, "Scheduling has not completed")
+NO_OVERRIDE: Final = (Reason.NO_OVERRIDE_SPECIFIED, StatusText.NO_OVERRIDE_RULES_CONFIGURED_SELECTED())
+BLOCKED: Final = (Reason.ROLLOUT_NOT_STARTED_YET, StatusText.ROLLOUT_BEING_BLOCKED_ROLLOUT_STRATEGY())
+SCHEDULE_PENDING: Final = (Reason.SCHEDULE_PENDING, StatusText.SCHEDULING_NOT_COMPLETED())
 EXTERNAL: Final = Reason.ROLLOUT_CONTROLLED_BY_EXTERNAL_CONTROLLER
-EXTERNAL_DIFFERENT: Final = (
-    "Rollout is controlled by an external controller and different resource snapshot versions are observed across "
-    "clusters"
-)
-EXTERNAL_NOT_STARTED: Final = (
-    "Rollout is controlled by an external controller and no resource snapshot name is observed across clusters, "
-    "probably rollout has not started yet"
-)
-EXTERNAL_CLUSTER_UNKNOWN: Final = (
-    "Rollout is controlled by an external controller and cluster {} is in RolloutStarted Unknown state"
-)
+EXTERNAL_DIFFERENT: Final = StatusText.ROLLOUT_CONTROLLED_EXTERNAL_CONTROLLER_DIFFERENT()
+EXTERNAL_NOT_STARTED: Final = StatusText.ROLLOUT_CONTROLLED_EXTERNAL_CONTROLLER_NO()
+EXTERNAL_CLUSTER_UNKNOWN: Final = StatusText.ROLLOUT_CONTROLLED_EXTERNAL_CONTROLLER_CLUSTER()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,67 +39,64 @@ ROLLOUT_STARTED: Final = Step(
     ConditionType.ROLLOUT_STARTED,
     (
         Reason.ROLLOUT_STARTED_UNKNOWN,
-        "There are still {} cluster(s) in the process of deciding whether to roll out the latest resources or not",
+        StatusText.STILL_CLUSTER_PROCESS_DECIDING_WHETHER(),
     ),
-    (Reason.ROLLOUT_NOT_STARTED_YET, "The rollout is being blocked by the rollout strategy in {} cluster(s)"),
-    (Reason.ROLLOUT_STARTED, "All {} cluster(s) start rolling out the latest resource"),
-    "In the process of deciding whether to roll out the latest resources or not",
+    (Reason.ROLLOUT_NOT_STARTED_YET, StatusText.ROLLOUT_BEING_BLOCKED_ROLLOUT_STRATEGY_CLUSTER()),
+    (Reason.ROLLOUT_STARTED, StatusText.ALL_CLUSTER_START_ROLLING_OUT()),
+    StatusText.PROCESS_DECIDING_WHETHER_ROLL_OUT(),
 )
 OVERRIDDEN: Final = Step(
     ConditionType.OVERRIDDEN,
     (
         Reason.OVERRIDDEN_PENDING,
-        (
-            "There are still {} cluster(s) in the process of overriding the selected resources if there is any "
-            "override defined"
-        ),
+        (StatusText.STILL_CLUSTER_PROCESS_OVERRIDING_SELECTED()),
     ),
-    (Reason.OVERRIDDEN_FAILED, "Failed to override resources in {} cluster(s)"),
-    (Reason.OVERRIDDEN_SUCCEEDED, "The selected resources are successfully overridden in the {} clusters"),
-    "In the process of overriding the selected resources if there is any override defined",
+    (Reason.OVERRIDDEN_FAILED, StatusText.FAILED_OVERRIDE_RESOURCES_CLUSTER()),
+    (Reason.OVERRIDDEN_SUCCEEDED, StatusText.SELECTED_RESOURCES_SUCCESSFULLY_OVERRIDDEN_CLUSTERS()),
+    StatusText.PROCESS_OVERRIDING_SELECTED_RESOURCES_IF(),
 )
 WORK_SYNCHRONIZED: Final = Step(
     ConditionType.WORK_SYNCHRONIZED,
     (
         Reason.WORK_SYNCHRONIZED_UNKNOWN,
-        "There are still {} cluster(s) in the process of creating or updating the work object(s) in the hub cluster",
+        StatusText.STILL_CLUSTER_PROCESS_CREATING_UPDATING(),
     ),
     (
         Reason.WORK_NOT_SYNCHRONIZED_YET,
-        "There are {} cluster(s) which have not finished creating or updating work(s) yet",
+        StatusText.CLUSTER_NOT_FINISHED_CREATING_UPDATING(),
     ),
-    (Reason.WORK_SYNCHRONIZED, "Works(s) are succcesfully created or updated in the {} target clusters' namespaces"),
-    "In the process of creating or updating the work object(s) in the hub cluster",
+    (Reason.WORK_SYNCHRONIZED, StatusText.WORKS_SUCCCESFULLY_CREATED_UPDATED_TARGET()),
+    StatusText.PROCESS_CREATING_UPDATING_WORK_OBJECT(),
 )
 APPLIED: Final = Step(
     ConditionType.APPLIED,
     (
         Reason.APPLY_PENDING,
-        "There are still {} cluster(s) in the process of applying the resources on the member cluster",
+        StatusText.STILL_CLUSTER_PROCESS_APPLYING_RESOURCES(),
     ),
-    (Reason.APPLY_FAILED, "Failed to apply resources to {} cluster(s), please check the `failedPlacements` status"),
-    (Reason.APPLY_SUCCEEDED, "The selected resources are successfully applied to {} clusters"),
-    "In the process of applying the resources on the member cluster",
+    (Reason.APPLY_FAILED, StatusText.FAILED_APPLY_RESOURCES_CLUSTER()),
+    (Reason.APPLY_SUCCEEDED, StatusText.SELECTED_RESOURCES_SUCCESSFULLY_APPLIED_CLUSTERS()),
+    StatusText.PROCESS_APPLYING_RESOURCES_MEMBER_CLUSTER(),
 )
 AVAILABLE: Final = Step(
     ConditionType.AVAILABLE,
     (
         Reason.RESOURCE_AVAILABLE_UNKNOWN,
-        "There are still {} cluster(s) in the process of checking the availability of the selected resources",
+        StatusText.STILL_CLUSTER_PROCESS_CHECKING_AVAILABILITY(),
     ),
-    (Reason.RESOURCE_NOT_AVAILABLE_YET, "The selected resources in {} cluster(s) are still not available yet"),
-    (Reason.RESOURCE_AVAILABLE, "The selected resources in {} cluster are available now"),
-    "The availability of the selected resources is unknown yet",
+    (Reason.RESOURCE_NOT_AVAILABLE_YET, StatusText.SELECTED_RESOURCES_CLUSTER_STILL_NOT()),
+    (Reason.RESOURCE_AVAILABLE, StatusText.SELECTED_RESOURCES_CLUSTER_AVAILABLE_NOW()),
+    StatusText.AVAILABILITY_SELECTED_RESOURCES_UNKNOWN_YET(),
 )
 DIFF_REPORTED: Final = Step(
     ConditionType.DIFF_REPORTED,
     (
         Reason.DIFF_REPORTING_PENDING,
-        "There are still {} cluster(s) in the process of checking for configuration differences",
+        StatusText.STILL_CLUSTER_PROCESS_CHECKING_CONFIGURATION(),
     ),
-    (Reason.DIFF_REPORTING_INCOMPLETE_OR_FAILED, "Diff reporting in {} clusters is still in progress or has failed"),
-    (Reason.DIFF_REPORTING_COMPLETED, "Diff reporting in {} cluster(s) has been completed"),
-    "Diff reporting has just started; its status is not yet to be known",
+    (Reason.DIFF_REPORTING_INCOMPLETE_OR_FAILED, StatusText.DIFF_REPORTING_CLUSTERS_STILL_PROGRESS()),
+    (Reason.DIFF_REPORTING_COMPLETED, StatusText.DIFF_REPORTING_CLUSTER_COMPLETED()),
+    StatusText.DIFF_REPORTING_JUST_STARTED(),
 )
 
 APPLY_STEPS: Final = (ROLLOUT_STARTED, OVERRIDDEN, WORK_SYNCHRONIZED, APPLIED, AVAILABLE)

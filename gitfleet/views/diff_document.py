@@ -18,6 +18,7 @@ from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import DifferenceDetails
 from gitfleet.model.works import Work
 from gitfleet.status import object_reference
+from gitfleet.views.texts import ViewsText
 
 _ABSENT: Final = "(not there)"
 LeftAlone: TypeAlias = Callable[[str], Ignored]
@@ -36,11 +37,11 @@ class ObjectState(StrEnum):
 
 
 _SENTENCES: Final = {
-    ObjectState.SAME: ("is the same", "is the same"),
+    ObjectState.SAME: (ViewsText.IS_SAME(), ViewsText.IS_SAME()),
     ObjectState.DIFFERS: ("differs", "is changed"),
-    ObjectState.MISSING: ("is not on the cluster", "is added"),
-    ObjectState.EXTRA: ("is on the cluster and no longer wanted", "is removed"),
-    ObjectState.UNREADABLE: ("was not compared", "was not compared"),
+    ObjectState.MISSING: (ViewsText.NOT_CLUSTER(), "is added"),
+    ObjectState.EXTRA: (ViewsText.CLUSTER_NO_LONGER_WANTED(), "is removed"),
+    ObjectState.UNREADABLE: (ViewsText.NOT_COMPARED(), ViewsText.NOT_COMPARED()),
 }
 """What a state says, of a cluster and between two snapshots."""
 
@@ -106,7 +107,7 @@ def _between(manifest: Manifest, before: Manifest) -> DifferenceDetails:
 def _cluster(side: ClusterSides, ignored: Ignored) -> dict[str, Any]:
     message = ""
     if side.observation is None or not side.observation.reachable:
-        message = side.observation.error if side.observation is not None else "it was not observed"
+        message = side.observation.error if side.observation is not None else ViewsText.NOT_OBSERVED()
     elif side.work is not None and side.work.error is not None:
         message = side.work.error.removesuffix(f" (cluster {side.cluster})")
     compared = Comparisons(ignored, side.observation.dry_runs if side.observation is not None else {})
@@ -135,7 +136,7 @@ def _objects(side: ClusterSides, observation: ClusterObservation, compared: Comp
     for manifest in manifests:
         why = observation.unreadable.get(manifest.key)
         if why is not None or manifest.key not in observation.live:
-            yield _object(manifest.key, ObjectState.UNREADABLE, message=why or "it was not observed")
+            yield _object(manifest.key, ObjectState.UNREADABLE, message=why or ViewsText.NOT_OBSERVED())
             continue
         live = observation.live[manifest.key]
         if live is None:
@@ -192,6 +193,6 @@ def object_lines(row: Mapping[str, Any], *, between_snapshots: bool = False) -> 
         there, wanted, writer = field["valueInMember"], field["valueInHub"], field["writtenBy"]
         yield f"  {field['path']}"
         time = f" at {writer['time']}" if writer is not None and writer["time"] else ""
-        by = "" if writer is None else f"   ({writer['manager']} wrote it{time})"
+        by = "" if writer is None else ViewsText.WROTE_IT(writer=writer["manager"], time=time)
         yield f"    - {_ABSENT if there is None else there}{by}"
         yield f"    + {_ABSENT if wanted is None else wanted}"

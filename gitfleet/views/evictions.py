@@ -18,11 +18,12 @@ from gitfleet.api.staged import EVICTION, Eviction
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.model.state import FleetState, changed
 from gitfleet.state import StateReader
+from gitfleet.views.texts import ViewsText
 
 _LONGEST_NAME = 253
 _WAITS = re.compile(r"waits to take (\S+) off (\S+): (.*)", re.DOTALL)
 """What the warning of an eviction that waits says (status.waiting_eviction)."""
-_ENDS = {"True": "executed", "False": "not executed", "Unknown": "may be executed", "": "not valid"}
+_ENDS = {"True": "executed", "False": "not executed", "Unknown": ViewsText.MAY_BE_EXECUTED(), "": "not valid"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,15 +125,19 @@ def with_evictions(
     for view in waiting_views(faults):
         if PlacementKey("", view.eviction.placement_name) == placement:
             cluster = view.eviction.cluster_name
-            said.setdefault(cluster, []).append(f"{view.name} waits to take {placement} off {cluster}: {view.waits}")
+            said.setdefault(cluster, []).append(
+                ViewsText.WAITS_TAKE_OFF(view=view.name, placement=placement, cluster=cluster, waits=view.waits)
+            )
     return [{**row, "evictions": said.get(str(row["clusterName"]), [])} for row in rows]
 
 
 def eviction_sentence(row: Mapping[str, Any]) -> str:
     """What a plan decides about an eviction, from its row."""
     if row["valid"] is None:
-        return f"eviction {row['name']} waits to take {row['placement']} off {row['clusterName']}: {row['message']}"
-    verb = "evicts" if row["executed"] == "True" else "does not evict"
+        return ViewsText.EVICTION_WAITS_TAKE_OFF(
+            row=row["name"], row_2=row["placement"], row_3=row["clusterName"], row_4=row["message"]
+        )
+    verb = "evicts" if row["executed"] == "True" else ViewsText.NOT_EVICT()
     return f"eviction {row['name']} {verb} {row['placement']} from {row['clusterName']}: {row['message']}"
 
 

@@ -29,6 +29,7 @@ from gitfleet.rollout import staged
 from gitfleet.status import ClusterState, cluster_state, health_condition
 from gitfleet.views.holds import held_condition
 from gitfleet.views.runs import last_run_failures
+from gitfleet.views.texts import ViewsText
 
 Clusters = Mapping[str, MemberCluster]
 _BY_RUNS: Final = "strategy External: "
@@ -95,8 +96,8 @@ def _of_runs(record: PlacementRecord, beside: Recorded) -> RolloutPlan:
                     elif staged.cluster_phase(cluster) is staged.ClusterPhase.PENDING:
                         phase = staged.run_phase(run.status)
                         why = f"; {frozen[cluster.cluster].reason}" if cluster.cluster in frozen else ""
-                        waits[cluster.cluster] = (
-                            f"run {run.key}, which is {phase}, reaches it in stage {stage.name}{why}"
+                        waits[cluster.cluster] = ViewsText.RUN_REACHES_STAGE(
+                            run=run.key, phase=phase, stage=stage.name, why=why
                         )
     held = tuple(Held(cluster=name, kind=MoveKind.UPDATE, reason=reason) for name, reason in waits.items())
     return RolloutPlan(moves=(), held=held, up_to_date=(), need_roll=bool(held), wait=None, bindings=record.bindings)
@@ -113,7 +114,7 @@ def standing_lines(record: PlacementRecord, beside: Recorded) -> dict[str, str]:
     mine = [run for run in beside.runs if run.placement == key and record.placement.strategy.external]
     failed = last_run_failures(beside.runs, {key: record})
     return {
-        "removalsHeld": f"{key}: {held.message} (`gitfleet get holds`)" if held is not None else "",
+        "removalsHeld": ViewsText.GITFLEET_GET_HOLDS(key=key, held=held.message) if held is not None else "",
         "pinned": f"{key}: {pinned.message}" if pinned is not None else "",
         "kept": f"{key}: {kept.message}" if kept is not None else "",
         "runWaits": "; ".join(w for run in mine for w in staged.waits_of(run, beside.requests, beside.now)),
@@ -156,9 +157,9 @@ def no_placement(name: str, known: list[str], runs: Iterable[RunRecord] = ()) ->
     """The error for a placement that is not there; for a run of that name it names the run's placement."""
     for run in runs:
         if str(run.key) == name:
-            hint = f"`gitfleet explain {run.placement}` says what it waits for, `gitfleet describe runs {name}` all"
-            return BadInput(f'"{name}" is no placement but a run of placement {run.placement}', hint=hint)
-    return BadInput(f'there is no placement "{name}"', hint=f"placements: {', '.join(known) or 'none'}")
+            hint = ViewsText.GITFLEET_EXPLAIN_SAYS_WAITS(placement=run.placement, name=name)
+            return BadInput(ViewsText.NO_PLACEMENT_BUT_RUN_PLACEMENT(name=name, placement=run.placement), hint=hint)
+    return BadInput(ViewsText.NO_PLACEMENT(name=name), hint=f"placements: {', '.join(known) or 'none'}")
 
 
 def _scheduled(verdict: ClusterVerdict, cluster: MemberCluster | None) -> JsonObject:

@@ -32,6 +32,7 @@ from gitfleet.rollout import staged
 from gitfleet.status import one_line
 from gitfleet.views.holds import held_condition
 from gitfleet.views.markdown import fenced
+from gitfleet.views.texts import ViewsText
 from gitfleet.views.workload_rollouts import RolloutView
 
 _TITLE_CHARACTERS: Final = 200
@@ -122,12 +123,12 @@ def _status(name: NamespacedName, state: StatusState, description: str) -> Commi
 def _of_placement(record: PlacementRecord) -> CommitStatus:
     key, conditions = record.placement.key, record.conditions
     if record.placement.deleting is not None:
-        return _status(key, StatusState.PENDING, "it is being removed")
+        return _status(key, StatusState.PENDING, ViewsText.BEING_REMOVED())
     if held_condition(key, conditions) is not None:
-        return _status(key, StatusState.PENDING, "removals wait for an approval: gitfleet get holds")
+        return _status(key, StatusState.PENDING, ViewsText.REMOVALS_WAIT_APPROVAL())
     unmet = next((condition for condition in conditions if condition.status is not Status.TRUE), None)
     if unmet is None and conditions:
-        return _status(key, StatusState.SUCCESS, "rolled out and available")
+        return _status(key, StatusState.SUCCESS, ViewsText.ROLLED_OUT_AVAILABLE())
     failing = {type_of(key.kind, type_) for type_ in _FAILING}
     failed = next((c for c in conditions if c.status is Status.FALSE and c.type in failing), None)
     state = StatusState.PENDING if failed is None else StatusState.FAILURE
@@ -136,7 +137,7 @@ def _of_placement(record: PlacementRecord) -> CommitStatus:
 
 def _words(kind: str, condition: Condition | None) -> str:
     if condition is None:
-        return "not decided yet"
+        return ViewsText.NOT_DECIDED_YET()
     return f"{condition.type.removeprefix(kind)} is {condition.status}: {condition.reason}"
 
 
@@ -164,6 +165,6 @@ def _of_stage(run: RunRecord, phase: staged.StagePhase) -> CommitStatus:
     if phase in (staged.StagePhase.SUCCEEDED, staged.StagePhase.SKIPPED):
         return _status(run.key, StatusState.SUCCESS, f"{run.placement}: {phase}")
     if phase is staged.StagePhase.FAILED or run.finished:
-        why = f"{phase}, and the run is over" if run.finished else phase
+        why = ViewsText.RUN_OVER(phase=phase) if run.finished else phase
         return _status(run.key, StatusState.FAILURE, f"{run.placement}: {why}")
     return _status(run.key, StatusState.PENDING, f"{run.placement}: {phase}")

@@ -15,6 +15,7 @@ from gitfleet.formats import schedules
 from gitfleet.formats.times import moment_text
 from gitfleet.state import StateReader
 from gitfleet.views.tables import NONE
+from gitfleet.views.texts import ViewsText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +112,8 @@ class UnreadableFreeze:
     kind: str = "Freeze"
     scope: str = "everything"
     owner: str = NONE
-    reason: str = "it cannot be read; correct it"
-    when: str = "until it is corrected"
+    reason: str = ViewsText.CANNOT_READ_CORRECT()
+    when: str = ViewsText.UNTIL_CORRECTED()
 
     def state(self, _: datetime) -> str:
         """Frozen, always."""

@@ -15,6 +15,7 @@ from gitfleet.formats.sentences import counted, named_briefly
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.state import StateReader
 from gitfleet.status import one_line
+from gitfleet.views.texts import ViewsText
 
 _MOST_NAMED: Final = 3
 _MOST_CHARACTERS: Final = 300
@@ -43,7 +44,7 @@ def held_placements_line(state: StateReader, name: str | None) -> str:
     every |= {one.placement for hold in pending for one in hold.more}
     names = [str(key) for key in sorted(key for key in every if key) if name in (None, key.name, str(key))]
     what = "removals" if any(map(removes, pending)) else "changes from External"
-    return f"{what} of {named_briefly(names, _MOST_NAMED)} are held: `gitfleet get holds`" if names else ""
+    return ViewsText.HELD_GITFLEET_GET_HOLDS(what=what, names=named_briefly(names, _MOST_NAMED)) if names else ""
 
 
 def kept_placements_lines(state: StateReader, name: str | None) -> Iterator[str]:
@@ -115,10 +116,10 @@ def answering_file(document: Mapping[str, Any]) -> str:
 
 def how_to_approve(document: Mapping[str, Any]) -> str:
     """What to do so that a hold's removals happen, in front of the file's content; from its document."""
-    path, do = document["approval"]["path"], "remove it" if document["removes"] else "let it change"
+    path, do = document["approval"]["path"], "remove it" if document["removes"] else ViewsText.LET_CHANGE()
     if document["rejected"]:
-        return f'{path} rejects it. To {do} after all, set the status there to "True":'
-    return f"To {do}, add {path} to the config repo:"
+        return ViewsText.REJECTS_AFTER_ALL(path=path, do=do)
+    return ViewsText.ADD_CONFIG_REPO(do=do, path=path)
 
 
 def hold_sentence(document: Mapping[str, Any]) -> str:
@@ -128,7 +129,7 @@ def hold_sentence(document: Mapping[str, Any]) -> str:
     if not names:
         return one_line(what, _MOST_CHARACTERS)
     stay = document["unmanaged"]
-    left = f"; {stay} stay on clusters that leave the fleet, unmanaged" if stay else ""
+    left = ViewsText.STAY_CLUSTERS_LEAVE_FLEET(stay=stay) if stay else ""
     gone = f"{counted(document['objects'], 'placed object')} on {named_briefly(names, _MOST_NAMED)}"
     return one_line(f"{what}: {gone}{left}", _MOST_CHARACTERS)
 

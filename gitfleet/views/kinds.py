@@ -21,6 +21,7 @@ from gitfleet.views.freezes import freeze_views
 from gitfleet.views.models import BindingView, ClusterView, OwnView, PlacementView, View
 from gitfleet.views.runs import request_views, run_views
 from gitfleet.views.tables import Table
+from gitfleet.views.texts import ViewsText
 from gitfleet.views.workload_rollouts import rollout_views
 
 
@@ -72,7 +73,7 @@ def kinds() -> tuple[str, ...]:
 def _kind(word: str) -> _Kind:
     listed_as = list_named(word)
     if listed_as not in _KINDS:
-        raise BadInput(f'there is no kind "{word}" on the state branch', hint=f"ask for one of: {', '.join(_KINDS)}")
+        raise BadInput(ViewsText.NO_KIND_STATE_BRANCH(word=word), hint=ViewsText.ASK_ONE(kinds=", ".join(_KINDS)))
     return _KINDS[listed_as]
 
 

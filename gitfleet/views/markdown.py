@@ -12,6 +12,7 @@ from typing import Final
 
 from gitfleet.status import one_line
 from gitfleet.views.tables import Table
+from gitfleet.views.texts import ViewsText
 
 _SIMILAR: Final = str.maketrans({"`": "'", "|": "¦", "<": "‹", ">": "›", "\\": "⧵"})
 
@@ -29,7 +30,7 @@ def link(name: str, target: str) -> str:
 
 def rest_lines(count: int, most: int, path: str) -> list[str]:
     """Below a list of at most so many: how many more there are, with a link to where they lie."""
-    return ["", f"and {count - most} more in [{path}]({path})"] if count > most else []
+    return ["", ViewsText.AND_MORE_IN(count=count - most, path=path)] if count > most else []
 
 
 def fenced(lines: Sequence[str], language: str = "diff") -> Iterator[str]:
@@ -60,7 +61,7 @@ def shortened(text: str, limit: int) -> str:
         else:
             details += line.startswith("<details>") - line.startswith("</details>")
     closing = [*([fence] if fence else []), *["", "</details>"] * details]
-    return "\n".join([*kept, *closing, "", "The end is left out: this is too long for a comment."])
+    return "\n".join([*kept, *closing, "", ViewsText.END_LEFT_OUT()])
 
 
 def markdown_table(shown: Table) -> str:

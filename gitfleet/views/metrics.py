@@ -18,6 +18,7 @@ from gitfleet.api.workload_records import RollingState
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.status import SCHEDULED, ClusterState, cluster_state, steps_of
 from gitfleet.views.requests import approval_requests
+from gitfleet.views.texts import ViewsText
 
 _ABSENT: Final = "nil"
 """What KubeFleet writes where a condition is not there yet."""
@@ -39,20 +40,20 @@ def fleet_gauges(state: FleetState) -> Iterator[FleetGauge]:
     """The gauges of a state."""
     yield FleetGauge(
         "fleet_workload_placement_status_last_timestamp_seconds",
-        "Since when a placement is at the condition that is not True yet, or Completed",
+        ViewsText.SINCE_WHEN_PLACEMENT_CONDITION_NOT(),
         ("namespace", "name", "generation", "conditionType", "status", "reason"),
         tuple(_placement(record) for record in state.placements.values()),
     )
     yield FleetGauge(
         "fleet_workload_update_run_status_last_timestamp_seconds",
-        "Since when a staged update run is at its last condition",
+        ViewsText.SINCE_WHEN_STAGED_UPDATE_RUN(),
         ("namespace", "name", "state", "condition", "status", "reason", "failureType"),
         tuple(value for run in state.runs.values() for value in _run(run)),
     )
     evictions = (eviction for eviction in state.evictions.values() if eviction.outcome is not None)
     yield FleetGauge(
         "fleet_workload_eviction_complete",
-        "When an eviction was decided",
+        ViewsText.WHEN_EVICTION_DECIDED(),
         ("name", "isCompleted", "isValid"),
         tuple(
             ((eviction.name, "true", str(_is_true(eviction.valid)).lower()), _seconds(eviction.outcome))
@@ -67,27 +68,27 @@ def _numbers(state: FleetState) -> Iterator[FleetGauge]:
     clusters = Counter(cluster_state(cluster) for cluster in state.clusters.values())
     yield FleetGauge(
         "gitfleet_clusters",
-        "Member clusters by state",
+        ViewsText.MEMBER_CLUSTERS_STATE(),
         ("state",),
         tuple(((word.value,), clusters[word]) for word in ClusterState),
     )
     rollouts = Counter(one.rolling_state for record in state.rollouts.values() for one in record.clusters)
     yield FleetGauge(
         "gitfleet_workload_rollouts",
-        "Clusters of workload rollouts by state",
+        ViewsText.CLUSTERS_WORKLOAD_ROLLOUTS_STATE(),
         ("state",),
         tuple(((word.value,), rollouts[word]) for word in RollingState),
     )
     faults = Counter(fault.severity for fault in state.faults)
     yield FleetGauge(
         "gitfleet_faults",
-        "What is wrong with files of the reconciled commit",
+        ViewsText.WRONG_FILES_RECONCILED_COMMIT(),
         ("severity",),
         tuple(((severity.value,), faults[severity]) for severity in Severity),
     )
-    yield FleetGauge("gitfleet_bindings", "Placements on clusters", (), (((), _bindings(state)),))
+    yield FleetGauge("gitfleet_bindings", ViewsText.PLACEMENTS_CLUSTERS(), (), (((), _bindings(state)),))
     asked = len(tuple(approval_requests(state)))
-    yield FleetGauge("gitfleet_approvals_pending", "Requests that wait for a person's approval", (), (((), asked),))
+    yield FleetGauge("gitfleet_approvals_pending", ViewsText.REQUESTS_WAIT_PERSON_APPROVAL(), (), (((), asked),))
 
 
 def _bindings(state: FleetState) -> int:

@@ -29,6 +29,7 @@ from gitfleet.state import (
 )
 from gitfleet.status import ClusterState, cluster_state, health_condition, joined_condition
 from gitfleet.views.placement_status import status_object
+from gitfleet.views.texts import ViewsText
 
 N = TypeVar("N", bound="Named")
 S = TypeVar("S")
@@ -97,7 +98,7 @@ class ClusterView:
     @property
     def state_text(self) -> str:
         """Its state, and whether its removal is held."""
-        return f"{self.state} (removal held)" if self.held else self.state
+        return ViewsText.REMOVAL_HELD(state=self.state) if self.held else self.state
 
     @classmethod
     def of(cls, cluster: MemberCluster) -> ClusterView:

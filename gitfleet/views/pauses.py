@@ -12,6 +12,7 @@ from gitfleet.errors import BadInput
 from gitfleet.formats.limits import MAX_FILE_BYTES
 from gitfleet.formats.near_names import did_you_mean
 from gitfleet.formats.yaml_reader import parse_documents
+from gitfleet.views.texts import ViewsText
 
 _FIELD: Final = ("spec", "rolloutPlan", "paused")
 
@@ -20,15 +21,15 @@ def rollout_to_pause(kind: str, name: str, rollouts: Mapping[NamespacedName, Wor
     """The rollout that a KIND and a NAME (or NAMESPACE/NAME) stand for; BadInput for another kind, for a name that is
     not there, and for one of two namespaces."""
     if list_named(kind) != ROLLOUTS:
-        raise BadInput(f"only workload rollouts can be paused, and {kind} is none", hint="give `rollout NAME`")
+        raise BadInput(ViewsText.ONLY_WORKLOAD_ROLLOUTS_PAUSED(kind=kind), hint="give `rollout NAME`")
     found = [one for key, one in sorted(rollouts.items()) if name in (key.name, str(key))]
     if not found:
         known = [text for key in rollouts for text in (str(key), key.name)]
-        hint = did_you_mean(name, known, "`gitfleet get rollouts` lists what there is")
-        raise BadInput(f'there is no workload rollout "{name}"', hint=hint)
+        hint = did_you_mean(name, known, ViewsText.GITFLEET_GET_ROLLOUTS_LISTS())
+        raise BadInput(ViewsText.NO_WORKLOAD_ROLLOUT(name=name), hint=hint)
     if len(found) > 1:
         names = ", ".join(str(one.key) for one in found)
-        raise BadInput(f'there are {len(found)} workload rollouts "{name}"', hint=f"name one of: {names}")
+        raise BadInput(ViewsText.WORKLOAD_ROLLOUTS(count=len(found), name=name), hint=ViewsText.NAME_ONE(names=names))
     return found[0]
 
 
@@ -41,7 +42,7 @@ def with_pause(content: bytes, rollout: WorkloadRollout, paused: bool) -> bytes:
         if _is(document.value, rollout):
             same = _paused_of(document.value) is paused
             return content if same else with_flag(content, document.index, _FIELD, paused)
-    raise BadInput(f"workload rollout {rollout.key} is not in its file any more", hint="try again")
+    raise BadInput(ViewsText.WORKLOAD_ROLLOUT_NOT_FILE_ANY(rollout=rollout.key), hint="try again")
 
 
 def _is(body: Any, rollout: WorkloadRollout) -> bool:

@@ -39,6 +39,7 @@ from gitfleet.views.plan_risk import later_document, risk_document
 from gitfleet.views.plan_runs import run_documents
 from gitfleet.views.removed_fields import removed_fields
 from gitfleet.views.rollout_documents import rollout_documents
+from gitfleet.views.texts import ViewsText
 
 _ACTIONS = ("create", "update", "delete", "keep", "refuse")
 _MAX_DIFF_LINES = 400
@@ -156,7 +157,7 @@ def diff_of(operation: Operation) -> str:
     old, new = _sides(operation)
     lines = list(unified_diff(old.splitlines(), new.splitlines(), "live", "desired", lineterm="", n=3))
     if len(lines) > _MAX_DIFF_LINES:
-        lines = [*lines[:_MAX_DIFF_LINES], f"... {len(lines) - _MAX_DIFF_LINES} more lines"]
+        lines = [*lines[:_MAX_DIFF_LINES], ViewsText.MORE_LINES(count=len(lines) - _MAX_DIFF_LINES)]
     return "\n".join(lines)
 
 
@@ -243,7 +244,7 @@ def _cluster(name: str, decision: ClusterDecision | None, binding: Binding | Non
             "affinityScore": score.affinity if score else 0,
         },
         "refusedBy": decision.refused_by if decision else None,
-        "reason": decision.reason if decision else "no longer picked",
+        "reason": decision.reason if decision else ViewsText.NO_LONGER_PICKED(),
     }
 
 
@@ -253,13 +254,21 @@ def _rollout(record: PlacementRecord, decision: Decision) -> list[dict[str, Any]
     awaited = {b.cluster: rollout.run_awaited(record, [b], refused) for b in record.bindings}
     if plan is None:
         return [
-            {"clusterName": name, "move": "wait" if why else "none", "reason": why or "moved by a staged update run"}
+            {
+                "clusterName": name,
+                "move": "wait" if why else "none",
+                "reason": why or ViewsText.MOVED_STAGED_UPDATE_RUN(),
+            }
             for name, why in awaited.items()
         ]
     moves = [{"clusterName": m.cluster, "move": str(m.kind), "reason": m.reason} for m in plan.moves]
     held = [{"clusterName": h.cluster, "move": "wait", "reason": h.reason} for h in plan.held]
     rest = [
-        {"clusterName": name, "move": "wait" if (why := awaited.get(name)) else "none", "reason": why or "up to date"}
+        {
+            "clusterName": name,
+            "move": "wait" if (why := awaited.get(name)) else "none",
+            "reason": why or ViewsText.UP_DATE(),
+        }
         for name in plan.up_to_date
     ]
     return moves + held + rest

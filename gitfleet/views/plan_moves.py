@@ -11,6 +11,7 @@ from gitfleet.api.clusters import MemberCluster, is_leaving
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.formats.sentences import agreeing, counted, named_briefly
 from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.views.texts import ViewsText
 
 _MOST_NAMED: Final = 3
 
@@ -46,14 +47,14 @@ def _causes(
     """What people changed, and what follows from it; the first that explains a move counts."""
     old, new = before.placements.get(key), after.placements.get(key)
     if new is None or new.placement.deleting is not None:
-        yield "the placement is deleted"
+        yield ViewsText.PLACEMENT_DELETED()
         return
     if old is None:
-        yield "the placement is new"
+        yield ViewsText.PLACEMENT_NEW()
         return
     gone = [name for name in leave if is_leaving(after.clusters.get(name))]
     if gone:
-        yield f"{_names(gone)} {_verb(gone, 'leaves', 'leave')} the fleet"
+        yield ViewsText.FLEET(names=_names(gone), verb=_verb(gone, "leaves", "leave"))
     evictions = rollout.evicted_since(before.evictions, after.evictions)
     evicted = [name for name in leave if (key, name) in evictions and name not in gone]
     if evicted:
@@ -64,7 +65,7 @@ def _causes(
         yield policy
         return
     if len(gone) < len(leave):
-        yield "it was scheduled again"
+        yield ViewsText.SCHEDULED_AGAIN()
     yield from _joining(new, gone, join, before, after)
 
 
@@ -73,7 +74,7 @@ def _joining(
 ) -> Iterator[str]:
     fresh = [name for name in join if name not in before.clusters]
     if fresh:
-        yield f"{_names(fresh)} {_verb(fresh, 'joins', 'join')} the fleet"
+        yield ViewsText.FLEET(names=_names(fresh), verb=_verb(fresh, "joins", "join"))
     if gone and new.placement.effective_policy.placement_type is PlacementType.PICK_N and len(fresh) < len(join):
         yield "PickN finds a replacement"
         return
@@ -84,7 +85,7 @@ def _joining(
         fresh += found
     rest = [name for name in join if name not in fresh]
     if rest:
-        yield f"{_names(rest)} {_verb(rest, 'has', 'have')} become eligible"
+        yield ViewsText.BECOME_ELIGIBLE(names=_names(rest), verb=_verb(rest, "has", "have"))
 
 
 def _policy_cause(old: PlacementRecord, new: PlacementRecord) -> str:
@@ -92,9 +93,11 @@ def _policy_cause(old: PlacementRecord, new: PlacementRecord) -> str:
     if was is None or now is None:
         return ""
     if was.name != now.name:
-        return "its policy changed"
+        return ViewsText.POLICY_CHANGED()
     if was.number_of_clusters != now.number_of_clusters:
-        return f"numberOfClusters is {now.number_of_clusters} and was {was.number_of_clusters}"
+        return ViewsText.NUMBEROFCLUSTERS_IS_AND_WAS(
+            number_of_clusters=now.number_of_clusters, number_of_clusters_2=was.number_of_clusters
+        )
     return ""
 
 

@@ -12,12 +12,9 @@ from gitfleet.model.decisions import Decision
 from gitfleet.model.operations import Create, Delete, Operation, Refuse, Update
 from gitfleet.model.state import FleetState
 from gitfleet.status import object_reference
+from gitfleet.views.texts import ViewsText
 
-ASSUMES: Final = (
-    "Later steps are counted as if every step before them succeeds, nobody changes anything meanwhile, held removals "
-    "stay held and quarantined content stays back, every approval of a run is given, and a cluster that does not "
-    "answer has what was recorded."
-)
+ASSUMES: Final = ViewsText.LATER_STEPS_COUNTED_IF_EVERY()
 _COUNTED: Final = {"create": Create, "update": Update, "delete": Delete, "refuse": Refuse}
 
 

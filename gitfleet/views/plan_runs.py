@@ -14,6 +14,7 @@ from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.state import FleetState
 from gitfleet.rollout import staged
 from gitfleet.views.runs import RunView
+from gitfleet.views.texts import ViewsText
 
 
 def run_documents(before: FleetState, after: FleetState, now: datetime) -> list[dict[str, Any]]:
@@ -69,17 +70,19 @@ def run_sentences(document: Mapping[str, Any]) -> Iterator[str]:
     name = f"{document['namespace']}/{document['name']}" if document["namespace"] else document["name"]
     snapshot = f" with snapshot {document['resourceSnapshotIndex']}" if document["resourceSnapshotIndex"] else ""
     said = f": {document['message']}" if document["message"] and not document["waits"] else ""
-    yield f"run {name} of placement {document['placement']}{snapshot} is {document['state']}{said}"
+    yield ViewsText.RUN_PLACEMENT(
+        name=name, document=document["placement"], snapshot=snapshot, document_2=document["state"], why=said
+    )
     yield from (f"  {wait}" for wait in document["waits"])
     for stage in document["stages"]:
         clusters = ", ".join(cluster["clusterName"] for cluster in stage["clusters"]) or "no cluster"
         before = f"after {_all(stage['before'])}: " if stage["before"] else ""
         after = f", then {_all(stage['after'])}" if stage["after"] else ""
         rate = f", {stage['startRate']} a minute" if stage["startRate"] else ""
-        soak = f", each healthy for {stage['minSoak']}" if stage["minSoak"] else ""
+        soak = ViewsText.EACH_HEALTHY(stage=stage["minSoak"]) if stage["minSoak"] else ""
         yield f"  stage {stage['name']} ({stage['state']}): {before}{clusters}{rate}{soak}{after}"
     if document["deletion"]:
-        yield f"  at last it leaves {', '.join(document['deletion'])}"
+        yield ViewsText.LAST_LEAVES(document=", ".join(document["deletion"]))
 
 
 def _all(tasks: Sequence[str]) -> str:

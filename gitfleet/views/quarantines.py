@@ -8,6 +8,7 @@ from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.model.state import FleetState
 from gitfleet.state import paths
 from gitfleet.views.markdown import code_span, link, rest_lines
+from gitfleet.views.texts import ViewsText
 
 
 def lifting_text(quarantine: Quarantine) -> str:
@@ -29,8 +30,8 @@ def quarantine_lines(state: FleetState, most: int) -> list[str]:
         ]
         if one.run:
             path = code_span(f"quarantines/{one.name}.yaml")
-            lines += [f"It is not rolled out. To let it out, add {path} to the config repo:", ""]
+            lines += [ViewsText.NOT_ROLLED_OUT(path=path), ""]
             lines += ["```yaml", *lifting_text(one).splitlines(), "```"]
         else:
-            lines += ["It is not rolled out as long as its file is in the config repo."]
+            lines += [ViewsText.NOT_ROLLED_OUT_LONG_FILE()]
     return [*lines, *rest_lines(len(found), most, "quarantines")]

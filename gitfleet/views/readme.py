@@ -22,6 +22,7 @@ from gitfleet.views.overview import FleetView, WaitingFor
 from gitfleet.views.quarantines import quarantine_lines
 from gitfleet.views.rollout_pages import rollout_page_lines
 from gitfleet.views.run_pages import answer_lines, request_lines, run_lines
+from gitfleet.views.texts import ViewsText
 
 MOST_ROWS: Final = 50
 _MOST_NAMED: Final = 3
@@ -48,14 +49,16 @@ def readme_text(state: FleetState, *, now: datetime | None = None, branches: str
 
 
 def _head(fleet: FleetView, last_changed: str | None) -> list[str]:
-    commit = f"The fleet as of commit {code_span(fleet.observed_commit)}" if fleet.observed_commit else "The fleet"
+    commit = (
+        ViewsText.FLEET_COMMIT(code_span=code_span(fleet.observed_commit)) if fleet.observed_commit else "The fleet"
+    )
     when = f", last changed {last_changed}." if last_changed else "."
     return [
         "# Fleet",
         "",
         commit + when,
         "",
-        "gitfleet writes this branch by itself. To change the fleet, change the config repo.",
+        ViewsText.GITFLEET_WRITES_BRANCH_ITSELF(),
     ]
 
 
@@ -68,13 +71,18 @@ def _holds(fleet: FleetView, branches: str) -> list[str]:
     lines = [
         f"## Pending approvals: {len(waiting) - rejected}{f', rejected: {rejected}' if rejected else ''}",
         "",
-        "What is held does not happen. Taking the change back ends it.",
+        ViewsText.HELD_NOT_HAPPEN(),
     ]
     for hold in waiting[:MOST_ROWS]:
         document = hold_document(hold)
         answer = " (rejected)" if hold.answer is Status.FALSE else ""
         lines += ["", f"### {link(hold.name, paths.own_path('holds', '', hold.name))}{answer}", ""]
-        lines += [f"{code_span(hold_sentence(document), 300)}, since commit {code_span(hold.commit)}.", ""]
+        lines += [
+            ViewsText.SINCE_COMMIT(
+                code_span=code_span(hold_sentence(document), 300), code_span_2=code_span(hold.commit)
+            ),
+            "",
+        ]
         lines += [f"- {code_span(reason_sentence(reason), 300)}" for reason in document["reasons"]]
         if waits := not_counted(hold.conditions):
             lines += [f"- {code_span(f'Not approved: {waits}', 600)}"]
@@ -180,10 +188,13 @@ def _faults(faults: tuple[Fault, ...]) -> list[str]:
     if not faults:
         return []
     errors = sum(1 for fault in faults if fault.severity is Severity.ERROR)
-    lines = [f"## Errors and warnings: {counted(errors, 'error')}, {counted(len(faults) - errors, 'warning')}", ""]
+    lines = [
+        ViewsText.ERRORS_WARNINGS(count=counted(errors, "error"), count_2=counted(len(faults) - errors, "warning")),
+        "",
+    ]
     for fault in faults[:MOST_ROWS]:
         middle = " ".join(code_span(part) for part in (fault.object, fault.field) if part)
         place = code_span(f"{fault.path}:{fault.line}")
         lines.append(f"- {fault.severity.value} {place} {middle} {code_span(fault.message, 300)}")
     lines += rest_lines(len(faults), MOST_ROWS, paths.FAULTS)
-    return [*lines, "", "What has errors keeps its last good version."] if errors else lines
+    return [*lines, "", ViewsText.ERRORS_KEEPS_LAST_GOOD_VERSION()] if errors else lines

@@ -15,6 +15,7 @@ from gitfleet.status import one_line
 from gitfleet.views.holds import approval_path, hold_document, hold_sentence, reason_sentence
 from gitfleet.views.runs import progress_of
 from gitfleet.views.snapshot_changes import changes_of_run
+from gitfleet.views.texts import ViewsText
 
 _MOST_LISTED: Final = 100
 _MOST_CHANGES: Final = 20
@@ -44,7 +45,9 @@ def _of_stage(
     following, side = every[at], "before" if before else "after"
     sections = {
         "What happened": [
-            f"Run {run.key} rolls out snapshot {request.snapshot_index} of placement {run.placement}.",
+            ViewsText.RUN_ROLLS_OUT_SNAPSHOT_PLACEMENT(
+                run=run.key, snapshot_index=request.snapshot_index, placement=run.placement
+            ),
             *(f"- stage {one.name}: {progress_of(one)}" for one in run.status.stages[:at]),
         ],
         **{
@@ -70,9 +73,9 @@ def _of_stage(
 
 def _of_hold(hold: Hold) -> ApprovalRequest:
     document = hold_document(hold)
-    asked = "no longer asks" if document["removes"] else "asks"
+    asked = ViewsText.NO_LONGER_ASKS() if document["removes"] else "asks"
     happened = [
-        f"Commit {hold.commit} {asked} for what is listed below. As this may be an accident, it is held:",
+        ViewsText.COMMIT_LISTED_BELOW(commit=hold.commit, asked=asked),
         *(f"- {reason_sentence(reason)}" for reason in document["reasons"]),
     ]
     sections = {
@@ -80,13 +83,13 @@ def _of_hold(hold: Hold) -> ApprovalRequest:
         f"What goes: {hold.objects} placed objects": _listed(document["removals"], document["removalCount"]),
         "From where": _listed(
             f"{count.cluster}: {count.objects} deleted"
-            + (f", {count.unmanaged} stay unmanaged" if count.unmanaged else "")
+            + (ViewsText.STAY_UNMANAGED(unmanaged=count.unmanaged) if count.unmanaged else "")
             for count in hold.clusters
         ),
         "What comes next": [
-            "Once this is on the watched branch, the next reconcile removes it, cluster by cluster as far as the",
-            "placements' budgets allow. Until then it stays as it is, and all other changes go out.",
-            *(["What stays unmanaged is deleted by nobody."] if document["unmanaged"] else []),
+            ViewsText.ONCE_WATCHED_BRANCH(),
+            ViewsText.PLACEMENTS_BUDGETS_ALLOW(),
+            *([ViewsText.STAYS_UNMANAGED_DELETED_NOBODY()] if document["unmanaged"] else []),
         ],
     }
     if not document["removes"]:
@@ -94,8 +97,8 @@ def _of_hold(hold: Hold) -> ApprovalRequest:
             "What happened": happened,
             "What changes": _listed(document["removals"], document["removalCount"]),
             "What comes next": [
-                "Once this is on the watched branch, the latest snapshot goes to every cluster within the placement's",
-                "budget, and so does each later one. Until then it needs runs, and all other changes go out.",
+                ViewsText.ONCE_WATCHED_BRANCH_LATEST_SNAPSHOT(),
+                ViewsText.BUDGET_EACH_LATER_ONE(),
             ],
         }
     return ApprovalRequest(

@@ -23,6 +23,7 @@ from gitfleet.rollout import staged
 from gitfleet.views.evictions import free_name
 from gitfleet.views.explanation import no_placement
 from gitfleet.views.runs import RunView
+from gitfleet.views.texts import ViewsText
 
 _LONGEST_STEM = 40
 """A run's name has 63 characters at most."""
@@ -47,7 +48,7 @@ class Rollback:
     def how(self) -> str:
         """By what it goes back, as the end of a sentence."""
         if isinstance(self.written, Pin):
-            return "until the file is removed"
+            return ViewsText.UNTIL_FILE_REMOVED()
         return f"with strategy {self.written.strategy_name}"
 
 
@@ -70,19 +71,20 @@ def rollback_of(
     snapshot = _snapshot_of(state, wanted, record, index)
     if not record.placement.strategy.external:
         if strategy is not None:
-            raise BadInput(f"{name} rolls out by RollingUpdate, without a strategy", hint="leave --strategy away")
+            raise BadInput(ViewsText.ROLLS_OUT_ROLLINGUPDATE(name=name), hint="leave --strategy away")
         return _pin(record, snapshot, wanted, is_taken)
     under_way = [run for run in wanted.runs.values() if _is_under_way(state, run, key)]
     active = [binding for binding in record.bindings if is_active(binding)]
     if active and not under_way and all(b.resource_snapshot == snapshot.name for b in active):
-        raise BadInput(f"every cluster of {name} has snapshot {index} already", hint="there is nothing to go back from")
+        sentence = ViewsText.EVERY_CLUSTER_SNAPSHOT_ALREADY(name=name, index=index)
+        raise BadInput(sentence, hint=ViewsText.NOTHING_GO_BACK_FROM())
     runs = sorted((r for r in state.runs.values() if r.placement == key), key=lambda run: (run.created, run.key))
     chosen = strategy or (runs[-1].strategy_name if runs else None)
     if chosen is None:
-        raise BadInput(f"{name} has no run whose strategy could be taken", hint="name one with --strategy")
+        raise BadInput(ViewsText.NO_RUN_WHOSE_STRATEGY_COULD(name=name), hint=ViewsText.NAME_ONE_STRATEGY())
     if NamespacedName(namespace, chosen) not in wanted.strategies:
         known = ", ".join(str(found) for found in wanted.strategies) or "none"
-        raise BadInput(f'there is no strategy "{chosen}"', hint=f"name one with --strategy; strategies: {known}")
+        raise BadInput(ViewsText.NO_STRATEGY(chosen=chosen), hint=ViewsText.NAME_ONE_STRATEGY_STRATEGIES(known=known))
     run_name = free_name(f"{own[:_LONGEST_STEM]}-back-to-{index}", lambda n: is_taken(_path("runs", n, namespace)))
     run = StagedRun(
         key=NamespacedName(namespace, run_name),
@@ -90,7 +92,7 @@ def rollback_of(
         strategy_name=chosen,
         resource_snapshot_index=str(index),
     )
-    ended = tuple(_file_of(run, f"run {run.key} is under way", wanted) for run in under_way)
+    ended = tuple(_file_of(run, ViewsText.RUN_UNDER_WAY(run=run.key), wanted) for run in under_way)
     warning = _failed_with(snapshot, record, runs)
     return Rollback(written=run, path=_path("runs", run_name, namespace), remove=ended, warning=warning)
 
@@ -101,7 +103,7 @@ def _failed_with(snapshot: ResourceSnapshot, record: PlacementRecord, runs: Iter
     last = next((run for run in reversed([*runs]) if run.snapshot in named and run.finished), None)
     if last is None or staged.run_phase(last.status) is not staged.RunPhase.FAILED:
         return ""
-    return f"run {last.key} rolled out this content and failed: {RunView(run=last).message}"
+    return ViewsText.RUN_ROLLED_OUT_CONTENT_FAILED(last=last.key, runview=RunView(run=last).message)
 
 
 def _pin(
@@ -111,10 +113,10 @@ def _pin(
     key, latest = record.placement.key, record.latest_resources
     there = next((pin for pin in wanted.pins.values() if pin.placement == key), None)
     if latest is not None and latest.hash == snapshot.hash and (there is None or there.digest == snapshot.hash):
-        hint = "there is nothing to go back from"
-        raise BadInput(f"{key} rolls out the content of snapshot {snapshot.index} already", hint=hint)
+        hint = ViewsText.NOTHING_GO_BACK_FROM()
+        raise BadInput(ViewsText.ROLLS_OUT_CONTENT_SNAPSHOT_ALREADY(key=key, snapshot=snapshot.index), hint=hint)
     if there is not None:
-        name, path = there.name, _file_of(there, f"{key} is pinned already", wanted)
+        name, path = there.name, _file_of(there, ViewsText.PINNED_ALREADY(key=key), wanted)
     else:
         name = free_name(key.name, lambda n: n in wanted.pins or is_taken(_path(PINS, n, key.namespace)))
         path = _path(PINS, name, key.namespace)
@@ -141,8 +143,8 @@ def _file_of(written: StagedRun | Pin, what: str, wanted: Desired) -> str:
     ]
     if not path or len(others) != 1 or any(manifest.origin.path == path for manifest in wanted.payload):
         raise BadInput(
-            f"{what}, and {path or 'its file'} holds other objects too",
-            hint="take it out of that file, which ends it, and roll back then",
+            ViewsText.HOLDS_OTHER_OBJECTS_TOO(what=what, path=path or "its file"),
+            hint=ViewsText.TAKE_OUT_FILE(),
         )
     return path
 
@@ -154,8 +156,8 @@ def _snapshot_of(state: FleetState, wanted: Desired, record: PlacementRecord, in
     snapshot = next((s for s in record.resource_snapshots if s.index == index), None)
     if snapshot is None:
         known = ", ".join(str(s.index) for s in record.resource_snapshots) or "none"
-        raise BadInput(f"{name} has no snapshot {index}", hint=f"snapshots: {known}")
+        raise BadInput(ViewsText.NO_SNAPSHOT(name=name, index=index), hint=f"snapshots: {known}")
     one = in_force(wanted, state.quarantines).get(record.placement.key, {}).get(snapshot.hash)
     if one is not None:
-        raise BadInput(f"snapshot {index} of {name} {one.sentence}", hint="choose another snapshot")
+        raise BadInput(f"snapshot {index} of {name} {one.sentence}", hint=ViewsText.CHOOSE_ANOTHER_SNAPSHOT())
     return snapshot

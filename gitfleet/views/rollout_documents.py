@@ -18,6 +18,7 @@ from gitfleet.model.held_fields import HeldFields
 from gitfleet.model.operations import DeletePod, RolloutWrite
 from gitfleet.model.state import PlacementRecord
 from gitfleet.status import object_reference
+from gitfleet.views.texts import ViewsText
 from gitfleet.views.workload_rollouts import RolloutProgress, by_key
 from gitfleet.workload import batch_sizes
 
@@ -97,7 +98,7 @@ def rollout_sentences(document: Mapping[str, Any]) -> Iterator[str]:
     for step in document["next"]:
         what = f"{step['object']['kind']} {_name(step['object'])}"
         if step["pod"]:
-            yield f"  next: the pod {_name(step['object'])} goes: {step['reason']}"
+            yield ViewsText.NEXT_POD_GOES(name=_name(step["object"]), step=step["reason"])
         else:
             yield f"  next: {what}: {json_text(step['patch'])}: {step['reason']}"
     for left in document["leaves"]:
@@ -106,21 +107,25 @@ def rollout_sentences(document: Mapping[str, Any]) -> Iterator[str]:
         more = len(left["fields"]) - _MOST_POINTERS
         said = f"{fields}{f' and {more} more' if more > 0 else ''}" if fields else ""
         if said:
-            yield f"  applying {what} leaves {said} to the rollout"
+            yield ViewsText.APPLYING_LEAVES_ROLLOUT(what=what, why=said)
         if left["stays"]:
-            yield f"  {what} stays until the rollout lets it go"
+            yield ViewsText.STAYS_UNTIL_ROLLOUT_LETS_GO(what=what)
 
 
 def rollout_sentence(document: Mapping[str, Any]) -> str:
     """How far a rollout is on its cluster, and what it waits for, with the numbers of its metrics."""
     name = f"{document['namespace']}/{document['name']}"
     target = f" of {document['target']['kind']} {_name(document['target'])}" if document["target"] else ""
-    head = f"workload rollout {name}{target} on {document['clusterName']}"
+    head = ViewsText.WORKLOAD_ROLLOUT(name=name, target=target, document=document["clusterName"])
     if document["idle"]:
-        return f"{head} has nothing to roll yet"
-    parts = [f"{head} is in {document['state']}"]
+        return ViewsText.NOTHING_ROLL_YET(head=head)
+    parts = [ViewsText.IS_IN(head=head, document=document["state"])]
     if document["batchState"]:
-        parts.append(f"{document['batchState']} of batch {document['currentBatch'] + 1} of {document['batches']}")
+        parts.append(
+            ViewsText.BATCH(
+                document=document["batchState"], document_2=document["currentBatch"] + 1, document_3=document["batches"]
+            )
+        )
         size = counted(document["targetSize"], "pod")
         parts.append(f"{document['upgraded']} of {size} upgraded, {document['ready']} ready")
     paused = " (paused)" if document["paused"] else ""
@@ -210,7 +215,7 @@ def _measurement(one: Measurement) -> dict[str, Any]:
 
 
 def _numbers(one: Mapping[str, Any]) -> str:
-    values = ", ".join(f"{value:g}" for value in one["values"]) or one["message"] or "no answer yet"
+    values = ", ".join(f"{value:g}" for value in one["values"]) or one["message"] or ViewsText.NO_ANSWER_YET()
     verdict = f" ({one['verdict']})" if one["verdict"] else ""
     return f"{one['metric']} {values}{verdict}"
 

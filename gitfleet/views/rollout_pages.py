@@ -7,6 +7,7 @@ from typing import Final
 from gitfleet.model.state import FleetState
 from gitfleet.state import paths
 from gitfleet.views.markdown import code_span, link, rest_lines, table_lines
+from gitfleet.views.texts import ViewsText
 from gitfleet.views.workload_rollouts import RolloutProgress, RolloutView, by_key
 
 _CELLS: Final = 10
@@ -23,7 +24,7 @@ def rollout_page_lines(state: FleetState, most: int) -> list[str]:
         return []
     over = sum(1 for view in views if view.clusters and all(one.is_done for one in view.clusters))
     titles = ("Rollout", "Target", "Cluster", "State", "Batch", "Ready", "Waits for")
-    lines = [f"## Workload rollouts: {len(views) - over} under way, {over} with nothing left to do"]
+    lines = [ViewsText.WORKLOAD_ROLLOUTS_UNDER_WAY(count=len(views) - over, over=over)]
     if rows:
         lines += ["", *table_lines(titles, rows[:most])]
     return [*lines, *rest_lines(len(rows), most, "rollouts")]

@@ -12,15 +12,16 @@ from gitfleet.state import paths
 from gitfleet.views.holds import approval_branch, approval_path, approval_text
 from gitfleet.views.markdown import code_span, link, rest_lines, table_lines
 from gitfleet.views.runs import RunView, progress_of
+from gitfleet.views.texts import ViewsText
 
 
 def answer_lines(request: str, key: NamespacedName, branches: str) -> list[str]:
     """The commands that answer a request (`request` is what they take), and the branch to merge; `branches` is how the
     names of these begin, "" where none are pushed."""
-    merge = f", or merge the branch {code_span(approval_branch(branches, key))}" if branches else ""
+    merge = ViewsText.MERGE_BRANCH(code_span=code_span(approval_branch(branches, key))) if branches else ""
     return [
         f"- To approve: {code_span(f'gitfleet approve {request}')}{merge}.",
-        f"- To reject: {code_span(f'gitfleet reject {request}')}. Closing or deleting a branch answers nothing.",
+        ViewsText.REJECT_CLOSING_DELETING_BRANCH_ANSWERS(code_span=code_span(f"gitfleet reject {request}")),
     ]
 
 
@@ -30,7 +31,7 @@ def request_lines(state: FleetState, most: int, branches: str) -> list[str]:
     pending = [one for one in state.approvals.values() if one.answer is None]
     if not pending:
         return []
-    lines = [f"## Stages that wait for approval: {len(pending)}"]
+    lines = [ViewsText.STAGES_WAIT_APPROVAL(count=len(pending))]
     for request in pending[:most]:
         key, path = request.key, approval_path(request.key.name, request.key.namespace)
         lines += [
@@ -40,7 +41,7 @@ def request_lines(state: FleetState, most: int, branches: str) -> list[str]:
             _waits(request),
             "",
             *answer_lines(f"{request.run} {request.target_stage}", key, branches),
-            f'- By hand: add {code_span(path)} to the config repo; `status: "False"` there rejects.',
+            ViewsText.HAND_ADD_CONFIG_REPO(code_span=code_span(path)),
             "",
             "```yaml",
             *approval_text(key.name, namespace=key.namespace).splitlines(),
@@ -52,7 +53,7 @@ def request_lines(state: FleetState, most: int, branches: str) -> list[str]:
 def _waits(request: ApprovalRequest) -> str:
     side = "before" if request.task == "beforeStage" else "after"
     run, stage = code_span(request.parent_run or ""), code_span(request.target_stage or "")
-    return f"Run {run} waits {side} stage {stage}, with snapshot {code_span(request.snapshot_index)}."
+    return ViewsText.RUN_WAITS_STAGE(run=run, side=side, stage=stage, code_span=code_span(request.snapshot_index))
 
 
 def run_lines(state: FleetState, most: int, now: datetime) -> list[str]:
@@ -63,7 +64,7 @@ def run_lines(state: FleetState, most: int, now: datetime) -> list[str]:
     unfinished = [run for run in runs if not run.finished]
     rows = [_row(run) for run in runs[:most]]
     titles = ("Run", "Placement", "Snapshot", "State", "Stage", "Updated")
-    lines = [f"## Staged update runs: {len(unfinished)} under way", "", *table_lines(titles, rows)]
+    lines = [ViewsText.STAGED_UPDATE_RUNS(count=len(unfinished)), "", *table_lines(titles, rows)]
     lines += rest_lines(len(runs), most, "runs")
     for run in unfinished[:most]:
         waits = [f"- {code_span(wait, 600)}" for wait in staged.waits_of(run, state.approvals, now)]

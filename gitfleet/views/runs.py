@@ -27,6 +27,7 @@ from gitfleet.rollout import staged
 from gitfleet.state import StateReader
 from gitfleet.views.holds import not_counted
 from gitfleet.views.tables import NONE
+from gitfleet.views.texts import ViewsText
 
 _TELLING: Final[Mapping[staged.RunPhase, RunConditionType]] = {
     staged.RunPhase.NEW: RunConditionType.INITIALIZED,
@@ -163,7 +164,7 @@ def last_run_failures(
     ends = {staged.RunPhase.FAILED: "failed", staged.RunPhase.REFUSED: "was refused"}
     external = {key for key, record in records.items() if record.placement.strategy.external}
     return {
-        key: f"{key}: its last run {view.run.key} {end}: {view.message}"
+        key: ViewsText.LAST_RUN(key=key, run=view.run.key, end=end, view=view.message)
         for key, view in last.items()
         if (end := ends.get(staged.run_phase(view.run.status))) and (end != "failed" or key in external)
     }

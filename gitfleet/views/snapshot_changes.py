@@ -10,9 +10,10 @@ from gitfleet.api.runs import RunRecord
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.formats.sentences import counted
 from gitfleet.model.state import PlacementRecord
+from gitfleet.views.texts import ViewsText
 
 _MOST_COMPARED: Final = 3
-_UNKNOWN: Final = "not known: the objects of a snapshot are not kept any more"
+_UNKNOWN: Final = ViewsText.NOT_KNOWN_OBJECTS_SNAPSHOT_NOT()
 
 
 def changes_of_run(run: RunRecord, record: PlacementRecord) -> Iterator[tuple[str, list[str]]]:
@@ -28,11 +29,14 @@ def changes_of_run(run: RunRecord, record: PlacementRecord) -> Iterator[tuple[st
     for old in known[:_MOST_COMPARED]:
         yield _compared(old, new)
     if not known:
-        yield f"What goes out: {counted(len(new.documents), 'object')}", sorted(str(one.key) for one in new.documents)
+        yield (
+            ViewsText.GOES_OUT(count=counted(len(new.documents), "object")),
+            sorted(str(one.key) for one in new.documents),
+        )
 
 
 def _compared(old: ResourceSnapshot, new: ResourceSnapshot) -> tuple[str, list[str]]:
-    title = f"What changes from snapshot {old.index}"
+    title = ViewsText.CHANGES_FROM_SNAPSHOT(old=old.index)
     if old.manifests is None or new.manifests is None:
         return title, [_UNKNOWN]
     was, has = ({m.key.identity: m for m in manifests} for manifests in (old.manifests, new.manifests))

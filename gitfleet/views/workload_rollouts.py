@@ -26,12 +26,13 @@ from gitfleet.formats.times import time_text
 from gitfleet.state import StateReader
 from gitfleet.status import telling_condition
 from gitfleet.views.tables import NONE
+from gitfleet.views.texts import ViewsText
 from gitfleet.workload import batch_sizes
 
 IDLE: Final = "idle"
 """The state of a cluster that has nothing to roll yet: it waits for nothing but another target."""
 PAUSED: Final = "paused"
-NOWHERE: Final = "is about no cluster so far: none that it selects has what it names"
+NOWHERE: Final = ViewsText.ABOUT_NO_CLUSTER_FAR()
 """What is said of a rollout without any cluster."""
 _MOST_SIZES: Final = 20
 _URGENT_FIRST: Final = (
@@ -113,11 +114,17 @@ class RolloutProgress:
     def lines(self) -> Iterator[str]:
         """All of it in lines, the first one the cluster, those below two to the right."""
         one = self.status
-        yield f"{one.cluster}: {self.place}: {self.pods}" if not self.is_idle else f"{one.cluster}: nothing to roll yet"
+        yield (
+            f"{one.cluster}: {self.place}: {self.pods}"
+            if not self.is_idle
+            else ViewsText.NOTHING_ROLL_YET_2(cluster=one.cluster)
+        )
         if self.message and not self.is_idle:
             yield f"  {self.message}"
         if len(sizes := batch_sizes(self.record.rollout_plan, one)) > 1:
-            yield f"  batches of {', '.join(map(str, sizes[:_MOST_SIZES]))}{and_more(len(sizes) - _MOST_SIZES)} pods"
+            yield ViewsText.BATCHES_PODS(
+                map=", ".join(map(str, sizes[:_MOST_SIZES])), and_more=and_more(len(sizes) - _MOST_SIZES)
+            )
         yield from (f"  {webhook_sentence(webhook)}" for webhook in one.webhooks)
         yield from (f"  {measurement_sentence(measurement)}" for measurement in one.measurements)
 
@@ -222,12 +229,13 @@ def webhook_sentence(webhook: WebhookStatus) -> str:
     times = webhook.attempt + webhook.asked
     attempt = f", attempt {times + 1}" if times else ""
     said = f": {webhook.message}" if webhook.message else ""
-    return f"webhook {webhook.type} {webhook.name}{batch}: {webhook.outcome or 'no answer yet'}{when}{attempt}{said}"
+    outcome = webhook.outcome or ViewsText.NO_ANSWER_YET()
+    return f"webhook {webhook.type} {webhook.name}{batch}: {outcome}{when}{attempt}{said}"
 
 
 def measurement_sentence(one: Measurement) -> str:
     """One measurement with its query, so that anybody can make it again."""
-    values = ", ".join(f"{value:g}" for value in one.values) or one.outcome or "no answer yet"
+    values = ", ".join(f"{value:g}" for value in one.values) or one.outcome or ViewsText.NO_ANSWER_YET()
     verdict = f" {one.verdict}" if one.verdict is not None else ""
     said = f" ({one.message})" if one.message else ""
     against = f" against {one.baseline}" if one.baseline else ""
@@ -245,7 +253,11 @@ def rollout_failures(records: Iterable[RolloutRecord]) -> list[str]:
         next((one for one in RolloutView(record=record).clusters if one.status.rolling_state is _FAILED), None)
         for record in by_key(records)
     )
-    return [f"rollout {one.record.key} failed on {one.status.cluster}: {one.message}" for one in failed if one]
+    return [
+        ViewsText.ROLLOUT_FAILED(record=one.record.key, cluster=one.status.cluster, one=one.message)
+        for one in failed
+        if one
+    ]
 
 
 _FAILED = RollingState.FAILED

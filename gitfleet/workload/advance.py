@@ -20,6 +20,7 @@ from gitfleet.workload.nowhere import why_nowhere
 from gitfleet.workload.on_cluster import Turn, on_cluster
 from gitfleet.workload.phases import phase_of
 from gitfleet.workload.records import record_of
+from gitfleet.workload.texts import WorkloadText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +97,7 @@ def _advance_one(key: NamespacedName, found: _Found, failures: Failures) -> Roll
         elif advanced.waits:
             moving.append(f"{name}: {advanced.waits}")
         if record.order == "sequential" and not first and not _is_through(advanced):
-            first = f"cluster {name} comes first"
+            first = WorkloadText.CLUSTER_COMES_FIRST(name=name)
     found.waiting += _sentences(key, moving)
     found.asks += _sentences(key, stopped)
     if record.removing and not statuses:
@@ -127,7 +128,7 @@ def _sentences(key: NamespacedName, said: Iterable[str]) -> Iterator[str]:
 
 def _ending(status: ClusterRolloutStatus) -> str:
     why = message_of(status, phase_of(status.rolling_state, status.batch_rolling_state))
-    return f"it failed: {why or 'see its conditions'}; change its target, or remove the rollout"
+    return WorkloadText.FAILED_CHANGE_TARGET(why=why or WorkloadText.SEE_CONDITIONS())
 
 
 def _is_through(advanced: Advanced) -> bool:

@@ -9,6 +9,7 @@ from itertools import accumulate, pairwise
 
 from gitfleet.api.rollout_plans import RolloutBatch, RolloutPlan, RolloutStrategy
 from gitfleet.formats.int_or_percent import scaled
+from gitfleet.workload.texts import WorkloadText
 
 _EMPTY = RolloutBatch()
 
@@ -54,9 +55,7 @@ def batches_of(plan: RolloutPlan, span: int) -> tuple[Batch, ...]:
     """The batches of a rollout that changes `span` pods. UnusablePlan where the plan's batches do not add up to it."""
     counts = list(_listed(plan, span) if plan.batches else _even(plan.num_batches or 1, span))
     if sum(counts) != span:
-        raise UnusablePlan(
-            f"the batches of the plan have {sum(counts)} pods, and {span} are to change; correct rolloutBatches"
-        )
+        raise UnusablePlan(WorkloadText.BATCHES_PLAN_PODS(sum=sum(counts), span=span))
     plans = plan.batches or (_EMPTY,) * len(counts)
     ends = pairwise(accumulate(counts, initial=0))
     return tuple(Batch(n, before, end, plans[n]) for n, (before, end) in enumerate(ends))

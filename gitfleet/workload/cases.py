@@ -18,6 +18,7 @@ from gitfleet.model.operations import RefusedStep
 from gitfleet.workload.fields import key_text
 from gitfleet.workload.finding import Found, Wanted, live_of
 from gitfleet.workload.handlers import WorkloadHandler, Workloads
+from gitfleet.workload.texts import WorkloadText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +90,7 @@ class Needed:
 
 def file_is_gone(status: ClusterRolloutStatus) -> str:
     """What a person is to do about a rollout whose file went half way, in half a sentence."""
-    return f"its file is gone: change the manifest of {status.target} in any way to go on without it, or bring it back"
+    return WorkloadText.FILE_GONE_CHANGE_MANIFEST_ANY(target=status.target)
 
 
 def why_left(left: Sequence[ObjectKey], what: str, refused: Collection[RefusedStep]) -> tuple[str, bool]:

@@ -18,6 +18,7 @@ from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.state import PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.workload.handlers import Handlers, WorkloadHandler
+from gitfleet.workload.texts import WorkloadText
 
 TARGET_REVISION: Final = "targetRevision"
 SOURCE_REVISION: Final = "sourceRevision"
@@ -101,10 +102,10 @@ def _handler(target: ObjectKey, sources: Sequence[ObjectKey], handlers: Handlers
     handler = handlers.get(target.group_kind)
     if handler is None:
         known = ", ".join(sorted(str(kind) for kind in handlers))
-        raise NotFoundHere(f"{target} is of a kind that no workload handler knows; known are {known}")
+        raise NotFoundHere(WorkloadText.KIND_NO_WORKLOAD_HANDLER_KNOWS(target=target, known=known))
     other = next((one for one in sources if one.group_kind != target.group_kind), None)
     if other is not None:
-        raise NotFoundHere(f"{other} is of another kind than {target}; name workloads of one kind")
+        raise NotFoundHere(WorkloadText.ANOTHER_KIND_NAME_WORKLOADS_ONE(other=other, target=target))
     return handler
 
 
@@ -130,8 +131,8 @@ def _no_placement(key: PlacementKey | None, placements: Mapping[PlacementKey, Pl
     among = {one.name: one for one in placements if key and (one.kind, one.namespace) == (key.kind, key.namespace)}
     meant = among.get(nearest(key.name, among) or "") if key is not None else None
     if meant is None:
-        return NotFoundHere(f"there is no placement {key}; name one in placementRef")
-    return Slip(f"there is no placement {key}; did you mean {meant}? Correct placementRef", meant, was_right=True)
+        return NotFoundHere(WorkloadText.NO_PLACEMENT_NAME_ONE_PLACEMENTREF(key=key))
+    return Slip(WorkloadText.NO_PLACEMENT_YOU_MEAN_CORRECT(key=key, meant=meant), meant, was_right=True)
 
 
 def named_snapshots(
@@ -161,20 +162,20 @@ def _workload_in(record: RolloutRecord, placement: PlacementRecord, said: str, h
     index = record.target_revision if said == TARGET_REVISION else record.source_revision
     snapshot = next((one for one in placement.resource_snapshots if str(one.index) == index), None)
     key, components = placement.placement.key, record.component_list
-    name, newest = f"snapshot {index} of placement {key}", placement.latest_resources
+    name, newest = WorkloadText.SNAPSHOT_PLACEMENT(index=index, key=key), placement.latest_resources
     if newest is not None and index is not None and int(index) > newest.index:
-        later = f"placement {key} has no snapshot {index} yet; its newest is {newest.index}: correct {said}"
+        later = WorkloadText.PLACEMENT_NO_SNAPSHOT_YET(key=key, index=index, newest=newest.index, why=said)
         raise Slip(later, key, components)
     if snapshot is None or snapshot.manifests is None:
-        gone = f"{name} is not kept; name one that `gitfleet get snapshots` lists"
+        gone = WorkloadText.NOT_KEPT_NAME_ONE_GITFLEET(name=name)
         raise Slip(gone, key, components, was_right=True)
     found = list(_candidates(components, snapshot.manifests, handlers))
     if len(found) == 1:
         return found[0]
     if not found:
         named = f" {components[0]}" if components else ""
-        raise NotOneWorkload(f"{name} has no workload{named} of a kind that a rollout can move", key)
-    raise NotOneWorkload(f"{name} has {len(found)} workloads; name one of them in componentList", key)
+        raise NotOneWorkload(WorkloadText.NO_WORKLOAD_KIND_ROLLOUT_MOVE(name=name, named=named), key)
+    raise NotOneWorkload(WorkloadText.WORKLOADS_NAME_ONE_COMPONENTLIST(name=name, count=len(found)), key)
 
 
 def workloads_in(placement: PlacementRecord, components: Sequence[str], handlers: Handlers) -> Iterator[Identity]:
@@ -227,4 +228,6 @@ def live_of(observation: ClusterObservation, key: ObjectKey) -> LiveObject | Non
     for known, live in observation.live.items():
         if known.identity == key.identity:
             return live
-    raise NotFoundHere(f"{key} was not observed yet" + (f": {why}" if (why := observation.unreadable.get(key)) else ""))
+    raise NotFoundHere(
+        WorkloadText.NOT_OBSERVED_YET(key=key) + (f": {why}" if (why := observation.unreadable.get(key)) else "")
+    )

@@ -23,6 +23,7 @@ from gitfleet.workload.finding import Found, Wanted, template_id
 from gitfleet.workload.handlers import Handlers, WorkloadHandler, Workloads
 from gitfleet.workload.permission import Permission
 from gitfleet.workload.records import Templates
+from gitfleet.workload.texts import WorkloadText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +101,7 @@ class Lookup:
         for key in (found.target, *found.sources):
             other = self.claims.get((cluster, key.identity), record.key)
             if other != record.key:
-                return f"rollout {other} moves {key}; let one rollout name it"
+                return WorkloadText.ROLLOUT_MOVES_LET_ONE_ROLLOUT(other=other, key=key)
         return ""
 
     def is_owned(self, cluster: str, key: ObjectKey) -> bool:

@@ -32,6 +32,7 @@ from gitfleet.workload.goals import goal_of, step_of
 from gitfleet.workload.handlers import Goal, Handlers, Scaling, Step, Workloads
 from gitfleet.workload.handlers.reading import REPLICAS, kept_fields
 from gitfleet.workload.phases import LETTING_GO, phase_of
+from gitfleet.workload.texts import WorkloadText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,7 @@ def movement(
                 wanted[status.cluster] = Wanted.of(works.get(status.cluster, ()))
             subject = Subject("WorkloadRollout", str(key), status.cluster)
             on = (record, status, wanted[status.cluster], observation, handlers, now)
-            here = failures.contain(subject, _untouched(record, status, "it cannot be judged"), _on_cluster, *on)
+            here = failures.contain(subject, _untouched(record, status, WorkloadText.CANNOT_JUDGED()), _on_cluster, *on)
             if here is not None:
                 held.setdefault(status.cluster, {}).update(here.held.get(status.cluster, {}))
                 steps += here.steps
@@ -91,7 +92,7 @@ def _on_cluster(
     if target is None:
         return None
     if target.group_kind not in handlers:
-        return _untouched(record, status, f"no handler of {target.group_kind} is installed")
+        return _untouched(record, status, WorkloadText.NO_HANDLER_INSTALLED(group_kind=target.group_kind))
     found = Found(target=target, sources=status.sources, handler=handlers[target.group_kind])
     try:
         seen = workloads_of(found, status, wanted, observation)
@@ -99,7 +100,7 @@ def _on_cluster(
         return _untouched(record, status, str(not_read))
     needed, beside = Needed.of(found, wanted, seen), dict(_beside(record, status, wanted, observation))
     if lacks_pods(found, status, observation):  # what is judged by them would be moved wrongly
-        return _untouched(record, status, f"the pods of {target} were not read")
+        return _untouched(record, status, WorkloadText.PODS_NOT_READ(target=target))
     wants = _wants(record, status, found, seen, now) if _holds(status) else None
     if wants is None:  # nothing is to be moved, as with a first deployment in place
         kept = {key.identity: _kept(record, status, needed, key, seen) for key in status.sources}
@@ -126,7 +127,7 @@ def _beside(
     before it is about them, and those that earlier ones emptied get no pods back."""
     is_wanted = any(key.identity in wanted.manifests for key in status.named)  # else all of them may go
     for key in status.named:
-        untouched = "it is not about this workload yet"
+        untouched = WorkloadText.NOT_ABOUT_WORKLOAD_YET()
         yield key.identity, HeldFields(rollout=record.key, untouched=untouched, stays=is_wanted)
     for one in status.emptied:
         manifest, live = wanted.manifests.get(one.key.identity), observation.live.get(one.key)
@@ -250,7 +251,7 @@ def _steps(
         yield DeletePod(
             cluster=status.cluster,
             rollout=record.key,
-            reason=f"{pod.key} makes room for one with the newer content",
+            reason=WorkloadText.MAKES_ROOM_ONE_NEWER_CONTENT(pod=pod.key),
             key=pod.key,
             uid=pod.uid,
         )
@@ -258,6 +259,6 @@ def _steps(
 
 def _said(values: Mapping[str, FieldValue]) -> str:
     return ", ".join(
-        f"{pointer} is removed" if value is ABSENT else f"{pointer} becomes {json_text(value)}"
+        WorkloadText.IS_REMOVED(pointer=pointer) if value is ABSENT else f"{pointer} becomes {json_text(value)}"
         for pointer, value in sorted(values.items())
     )

@@ -37,6 +37,7 @@ from gitfleet.workload.lookup import Lookup, Request
 from gitfleet.workload.misnamed import left_out, misnamed
 from gitfleet.workload.phases import LETTING_GO, phase_of
 from gitfleet.workload.progress import advance_cluster
+from gitfleet.workload.texts import WorkloadText
 from gitfleet.workload.without_file import is_left_amid, why_awaited, why_kept, why_left_amid
 
 
@@ -83,7 +84,7 @@ def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, 
     if is_ending and not same and status.mode is not None:
         found = _claimed(status, request) or found  # it ends with what it was about
     if observation is None or not observation.reachable:
-        return _waits(status, "the cluster does not answer", request.now)
+        return _waits(status, WorkloadText.CLUSTER_NOT_ANSWER(), request.now)
     asked = None if is_ending else _questioned(_Here(record, status, found, wanted), was, observation, lookup)
     if asked is not None:
         return asked
@@ -92,7 +93,7 @@ def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, 
     except NotFoundHere as not_read:
         return _waits(status, str(not_read), request.now)
     if seen.target is not None and found.target == status.target and lacks_pods(found, status, observation):
-        return _waits(status, f"the pods of {found.target} could not be read", request.now)
+        return _waits(status, WorkloadText.PODS_COULD_NOT_READ(target=found.target), request.now)
     return _over_seen(_Here(record, status, found, wanted), seen, turn, lookup)
 
 
@@ -120,7 +121,7 @@ def _questioned(
         kept = was if left else status  # what it was about is not forgotten
         return _asks(replace(kept, named=(found.target, *found.sources, *left, near[0])), near[1], now)
     if left:
-        why = f"{left[0]} has ready pods and no manifest any more, and is no source; name it in sourceRef"
+        why = WorkloadText.READY_PODS_NO_MANIFEST_ANY(left=left[0])
         return _asks(replace(was, named=(found.target, *found.sources, *left)), why, now)
     return None
 
@@ -152,7 +153,7 @@ def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Adva
             status = replace(status, let_go=RELEASED)
     if status.let_go == RELEASED and lookup.is_applied(status.cluster, target):
         left = left_to_change(record.rollout_plan, status, found.handler, seen, now)
-        why, asks = why_left(left, "is to be given back", lookup.refused(record, status)) if left else ("", False)
+        why, asks = why_left(left, WorkloadText.GIVEN_BACK(), lookup.refused(record, status)) if left else ("", False)
         return replace(_asked(status, why, now), asks=asks) if left else None
     return _advanced(_case(here, seen, turn, lookup, goes_back=goes_back))
 
@@ -165,7 +166,7 @@ def _forbidden(here: _Here, lookup: Lookup) -> str:
     if status.rolling_state is RollingState.VERIFYING_SPEC and placement_of(record) is not None:
         scalers = scalers_of(here.wanted.manifests.values())
         if scaler := next((scalers[key.identity] for key in workloads if key.identity in scalers), None):
-            return f"its workload is {is_scaled_by(scaler)}"
+            return WorkloadText.ITS_WORKLOAD_IS(is_scaled_by=is_scaled_by(scaler))
     return ""
 
 
@@ -176,9 +177,9 @@ def _without_target(here: _Here, seen: Workloads, lookup: Lookup) -> Advanced | 
     if record.removing or not (seen.sources or names_placement):
         return None
     if is_coming(found.target.identity, {status.cluster}, lookup.request.placements.values()):
-        return _waits(status, f"{found.target} is not on the cluster yet; its placement has not come to it", now)
+        return _waits(status, WorkloadText.NOT_CLUSTER_YET(target=found.target), now)
     wrong = "targetRevision" if names_placement else "targetRef"
-    why = f"{found.target} is not on the cluster and no placement brings it; correct {wrong}, or place it"
+    why = WorkloadText.NOT_CLUSTER_NO_PLACEMENT_BRINGS(target=found.target, wrong=wrong)
     return _asks(status, why, now)
 
 

@@ -17,6 +17,7 @@ from gitfleet.model.works import Work
 from gitfleet.workload.cases import is_placed
 from gitfleet.workload.finding import NotFoundHere, live_of, placement_of
 from gitfleet.workload.movement import Movement
+from gitfleet.workload.texts import WorkloadText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +37,7 @@ class Permission:
             if note is not None:
                 return f"{key}: its {note[0][-1]} {note[1]}"
             if key.namespace != record.key.namespace and self._is_others(cluster, key):
-                return (
-                    f"{key} is in another namespace, and gitfleet does not place it; "
-                    f"write the rollout in namespace {key.namespace}, or place the workload"
-                )
+                return WorkloadText.ANOTHER_NAMESPACE_GITFLEET_NOT_PLACE(key=key, namespace=key.namespace)
         return ""
 
     def _is_others(self, cluster: str, key: ObjectKey) -> bool:

@@ -12,6 +12,7 @@ from typing import Final
 
 from gitfleet.api.workload_records import BatchState, RollingState
 from gitfleet.errors import GiveUp
+from gitfleet.workload.texts import WorkloadText
 
 _R, _B = RollingState, BatchState
 
@@ -105,12 +106,12 @@ def phase_of(rolling: RollingState, batch: BatchState | None) -> Phase:
     try:
         return Phase((rolling, batch))
     except ValueError:
-        raise GiveUp(f"no workload rollout is in {rolling} and {batch} at once") from None
+        raise GiveUp(WorkloadText.NO_WORKLOAD_ROLLOUT_ONCE(rolling=rolling, batch=batch)) from None
 
 
 def after(phase: Phase, event: RolloutEvent) -> Phase:
     """The phase after an event; GiveUp that names both where there is none."""
     found = MOVES.get((phase, event))
     if found is None:
-        raise GiveUp(f"a workload rollout in {phase.name} cannot have the event {event.name}")
+        raise GiveUp(WorkloadText.WORKLOAD_ROLLOUT_CANNOT_EVENT(phase=phase.name, event=event.name))
     return found

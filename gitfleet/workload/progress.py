@@ -25,6 +25,7 @@ from gitfleet.workload.goals import batches_for, goal_of, left_to_change
 from gitfleet.workload.handlers import Counts
 from gitfleet.workload.handlers.replicas import size_after
 from gitfleet.workload.phases import LETTING_GO, MOVES, Phase, RolloutEvent, after, phase_of
+from gitfleet.workload.texts import WorkloadText
 from gitfleet.workload.verifying import NotYet, adopted, verified
 from gitfleet.workload.webhooks import ask, without_batches
 
@@ -125,16 +126,16 @@ def _event(work: _Pass) -> RolloutEvent | None:
     """The event that has come, None where nothing has."""
     case, phase = work.case, work.phase
     if case.record.removing and (phase in _REMOVABLE or (case.goes_back and phase is Phase.SUCCEEDED)):
-        work.why = "the target is to be deleted" if case.goes_back else "the rollout's file is gone"
+        work.why = WorkloadText.TARGET_DELETED() if case.goes_back else WorkloadText.ROLLOUT_FILE_GONE()
         return _E.REMOVED
     if phase is not Phase.VERIFYING_SPEC and _target_changed(case, phase):
-        work.why = "the target has other content, or another one is the target"
+        work.why = WorkloadText.TARGET_OTHER_CONTENT()
         return _E.TARGET_CHANGED
     if case.record.rollout_plan.paused and case.status.is_running and phase not in LETTING_GO:
-        work.wait("it is paused; set paused to false", WorkloadReason.PAUSED)
+        work.wait(WorkloadText.PAUSED_SET_PAUSED_FALSE(), WorkloadReason.PAUSED)
         return None
     if case.seen.target is None and case.status.is_running and phase not in LETTING_GO:
-        work.wait(f"{case.found.target} is not on the cluster")
+        work.wait(WorkloadText.NOT_CLUSTER(target=case.found.target))
         return None
     return _event_in(phase, work)
 
@@ -213,7 +214,7 @@ def _in_place(work: _Pass) -> bool:
     case = work.case
     left = left_to_change(case.record.rollout_plan, case.status, case.found.handler, case.seen, case.now)
     if left:
-        why, work.asks = why_left(left, "is to be changed", case.refused)
+        why, work.asks = why_left(left, WorkloadText.IS_BE_CHANGED(), case.refused)
         work.wait(why)
     return not left
 
@@ -227,14 +228,14 @@ def _is_back(work: _Pass) -> bool:
     goal = goal_of(plan, status, case.now, -1)
     why = case.found.handler.irreversible(case.seen, goal)
     if why and case.record.removing and plan.revert_on_delete:
-        work.why = f"nothing goes back, since {why}"
+        work.why = WorkloadText.NOTHING_GOES_BACK(why=why)
     if why or not status.revert:
         return True
     counts = case.found.handler.counts(case.seen, goal)
     scales = status.mode is RolloutMode.SCALE
     surplus = abs(counts.upgraded - status.original_size) if scales else max(0, counts.upgraded - goal.upgraded)
     if surplus or not counts.observed:
-        work.wait(f"{counted(surplus, 'pod')} still to go back to what was before")
+        work.wait(WorkloadText.STILL_GO_BACK_BEFORE(count=counted(surplus, "pod")))
     return not surplus and counts.observed
 
 
@@ -275,7 +276,7 @@ def _reverts(work: _Pass, *, asked: bool) -> bool:
         return False
     case = work.case
     why = case.found.handler.irreversible(case.seen, goal_of(case.record.rollout_plan, case.status, case.now))
-    work.why += f"; nothing goes back, since {why}" if why else ""
+    work.why += WorkloadText.NOTHING_GOES_BACK_SINCE(why=why) if why else ""
     return not why
 
 
@@ -294,7 +295,7 @@ def _rolled(work: _Pass) -> RolloutEvent | None:
     if not _in_place(work):
         return None
     if seconds is not None:
-        work.wait(f"the next pod follows at {time_text(case.now + timedelta(seconds=seconds))}")
+        work.wait(WorkloadText.NEXT_POD_FOLLOWS(time_text=time_text(case.now + timedelta(seconds=seconds))))
         return None
     if status.half:
         return _E.BATCH_ROLLED
@@ -310,17 +311,21 @@ def _ready(work: _Pass, *, old: bool = True) -> bool:
     case, counts = work.case, _counts(work)
     goal = goal_of(case.record.rollout_plan, case.status, case.now)
     if not counts.observed:
-        work.wait("its controller has not seen the newest change yet")
+        work.wait(WorkloadText.CONTROLLER_NOT_SEEN_NEWEST_CHANGE_YET())
         return False
     scales = goal.mode is RolloutMode.SCALE
     wanted = size_after(goal, goal.upgraded) if scales else goal.upgraded
     if counts.upgraded_ready < wanted - goal.unavailable:
-        work.wait(f"{counts.upgraded_ready} of {wanted} pods are ready, {goal.unavailable} may be not")
+        work.wait(
+            WorkloadText.PODS_READY_NOT(
+                upgraded_ready=counts.upgraded_ready, wanted=wanted, unavailable=goal.unavailable
+            )
+        )
         return False
     most = max(0, goal.size - goal.upgraded)
     # A batch of no pods moves nothing: what is there of a content between is left for the first one that has some.
     if old and goal.upgraded and not scales and counts.old > most:
-        work.wait(f"{counts.old} pods have the older content, {most} may have it")
+        work.wait(WorkloadText.PODS_OLDER_CONTENT(old=counts.old, most=most))
         return False
     return True
 
@@ -348,7 +353,7 @@ def _measured(work: _Pass) -> bool:
             work.why = found.message
             return False
         case AnalysisVerdict.RUNNING:
-            work.wait(found.message or "its metrics are measured")
+            work.wait(found.message or WorkloadText.METRICS_MEASURED())
             return False
     assert_never(found.verdict)
 
@@ -380,7 +385,7 @@ def _next(work: _Pass) -> RolloutEvent | None:
     batches = batches_for(plan, status)
     if status.current_batch < last_batch(plan, batches):
         return _E.NEXT_BATCH
-    raised = f"lastBatchToRollout is {plan.last_batch}, which counts from 0, and that batch is done; raise it to go on"
+    raised = WorkloadText.LASTBATCHTOROLLOUT_COUNTS_FROM(last_batch=plan.last_batch)
     work.wait(raised, WorkloadReason.BATCH_PARTITION)
     return None
 

@@ -15,8 +15,9 @@ from gitfleet.workload.cases import Case, is_placed
 from gitfleet.workload.fields import key_text
 from gitfleet.workload.goals import batches_for, goal_of
 from gitfleet.workload.handlers import Step, WorkloadHandler
+from gitfleet.workload.texts import WorkloadText
 
-IDLE = "there is nothing to roll out: the target has the content that was rolled out last"
+IDLE = WorkloadText.NOTHING_ROLL_OUT()
 
 
 class NotYet(Exception):
@@ -72,10 +73,10 @@ def verified(case: Case) -> ClusterRolloutStatus:
     sizes = tuple(handler.size(one.body) for one in seen.sources)
     mode = _mode(case, sum(sizes))
     if seen.target is None:
-        raise NotYet(f"{case.found.target} is not on the cluster yet")
+        raise NotYet(WorkloadText.NOT_CLUSTER_YET_2(target=case.found.target))
     for live in (seen.target, *seen.sources):
         if (owner := _controller_of(live)) is not None:
-            raise NotYet(f"{live.key} has another controller, {owner}; a rollout can move only what nobody else moves")
+            raise NotYet(WorkloadText.ANOTHER_CONTROLLER_ROLLOUT_MOVE_ONLY(live=live.key, owner=owner))
     has = handler.size(seen.target.body)
     original, had = _from(case, mode, sizes, has)
     size = _size(case, mode, original)
@@ -110,9 +111,9 @@ def _check_placed(case: Case) -> None:
     seen, handler = case.seen, case.found.handler
     if seen.wanted is not None or not (case.owned and is_placed(seen.target)):
         return
-    gone = f"no placement has {case.found.target} any more"
+    gone = WorkloadText.NO_PLACEMENT_ANY_MORE(target=case.found.target)
     if seen.sources and seen.target is not None and handler.size(seen.target.body):
-        raise NotYet(f"{gone}; write its manifest back, or name another target", asks=True)
+        raise NotYet(WorkloadText.WRITE_MANIFEST_BACK(gone=gone), asks=True)
     raise NotYet(gone, idle=True)
 
 
@@ -124,10 +125,9 @@ def _check_revision(case: Case) -> None:
         return
     index, there = (int(snapshot_index(name) or -1) for name in (found.revision, case.snapshot or None))
     if there < index:
-        raise NotYet(f"the cluster does not have {found.revision} yet")
+        raise NotYet(WorkloadText.CLUSTER_NOT_YET(revision=found.revision))
     raise NotYet(
-        f"the cluster has {case.snapshot} and targetRevision is {index}: name {there}, or roll the placement back to "
-        f"{index}",
+        WorkloadText.CLUSTER_TARGETREVISION_NAME(snapshot=case.snapshot, index=index, there=there),
         asks=True,
     )
 
@@ -153,11 +153,12 @@ def _size(case: Case, mode: RolloutMode, original: int) -> int:
         return case.found.handler.size(seen.wanted or {}) if is_first else original
     if mode is RolloutMode.IN_PLACE and wanted != original:
         raise UnusablePlan(
-            f"targetSize is {wanted} and {case.found.target} has {original} pods: a rollout changes their content or "
-            "their number; leave targetSize out, and scale in a rollout of its own"
+            WorkloadText.TARGETSIZE_PODS_ROLLOUT_CHANGES_CONTENT(
+                wanted=wanted, target=case.found.target, original=original
+            )
         )
     if mode is RolloutMode.SOURCE_TO_TARGET and wanted < original:
-        raise UnusablePlan(f"targetSize is {wanted}, below the {original} pods there are; raise it")
+        raise UnusablePlan(WorkloadText.TARGETSIZE_BELOW_PODS(wanted=wanted, original=original))
     return wanted
 
 
@@ -196,9 +197,9 @@ def _mode(case: Case, old_pods: int) -> RolloutMode:
 
 def _check_ready(case: Case) -> None:
     if not case.applied:
-        raise NotYet(f"{case.found.target} has not been applied yet as it is wanted")
+        raise NotYet(WorkloadText.NOT_APPLIED_YET_WANTED(target=case.found.target))
     if case.record.rollout_plan.paused:
-        raise NotYet("it is paused; set paused to false", asks=True)
+        raise NotYet(WorkloadText.PAUSED_SET_PAUSED_FALSE(), asks=True)
     if case.turn:
         raise NotYet(case.turn)
     if why := case.found.handler.health(case.seen):

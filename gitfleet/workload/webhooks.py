@@ -13,6 +13,7 @@ from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutRecord, W
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.times import time_text
 from gitfleet.model.calls import Answers, WebhookAnswer, WebhookCall, WebhookOutcome
+from gitfleet.workload.texts import WorkloadText
 
 _LONGEST_PAUSE: Final = 60.0
 PASSED, REJECTED = WebhookOutcome.PASSED.value, WebhookOutcome.REJECTED.value
@@ -58,7 +59,9 @@ def ask(
             rejected = rejected or f"webhook {hook.name} rejected: {one.message}"
             reverts = reverts or hook.on_failure is OnFailure.ROLLBACK
         elif one.outcome != PASSED:
-            waits = waits or f"webhook {hook.name} has not answered yet" + (f": {one.message}" if one.message else "")
+            waits = waits or WorkloadText.WEBHOOK_NOT_ANSWERED_YET(hook=hook.name) + (
+                f": {one.message}" if one.message else ""
+            )
             if one.not_before is None or one.not_before <= now:
                 calls.append(_call(record, status, hook, one))
     statuses = tuple({**known, **found}.values())

@@ -15,6 +15,7 @@ from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.works.matching import Target, application_order, rule_matches, targets_at, targets_of
 from gitfleet.works.patches import CompiledPatch, PatchError
+from gitfleet.works.texts import WorksText
 
 
 class OverrideFailed(ValueError):
@@ -54,15 +55,15 @@ class CompiledOverride:
             except PatchError as error:
                 raise OverrideFailed(f"{self._on(key)}: rule {rule.number}: {error}") from None
             if _identity(body) != key:
-                raise OverrideFailed(
-                    f"{self._on(key)}: rule {rule.number} would change its apiVersion, kind, name or namespace"
-                )
+                raise OverrideFailed(WorksText.RULE_WOULD_CHANGE_APIVERSION(on=self._on(key), number=rule.number))
         return body
 
     def _on(self, key: ObjectKey) -> str:
         override = self.snapshot.override.key
         place = f' in namespace "{key.namespace}"' if key.namespace else ""
-        return f'{override.kind}Snapshot "{self.snapshot.name}" failed to apply on {key.kind} "{key.name}"{place}'
+        return WorksText.SNAPSHOT_FAILED_APPLY(
+            override=override.kind, snapshot=self.snapshot.name, key=key.kind, key_2=key.name, place=place
+        )
 
 
 class OverridesOfCluster:
@@ -114,7 +115,7 @@ class CompiledOverrides:
     def get(self, reference: str) -> CompiledOverride:
         """The override; OverrideFailed when it is not there or cannot be compiled."""
         if reference not in self._snapshots:
-            raise OverrideFailed(f"override snapshot {reference} is not there")
+            raise OverrideFailed(WorksText.OVERRIDE_SNAPSHOT_NOT(reference=reference))
         if reference not in self._compiled:
             self._compiled[reference] = _compiled(self._snapshots[reference])
         return self._compiled[reference]
@@ -127,7 +128,9 @@ def _compiled(snapshot: OverrideSnapshot) -> CompiledOverride:
             rules.append(CompiledRule(number, rule, tuple(CompiledPatch(patch) for patch in rule.patches)))
         except (jsonpointer.JsonPointerException, ValueError):
             kind = snapshot.override.key.kind
-            raise OverrideFailed(f'{kind}Snapshot "{snapshot.name}": rule {number} is no RFC 6902 patch') from None
+            raise OverrideFailed(
+                WorksText.SNAPSHOT_RULE_NO_RFC_PATCH(kind=kind, snapshot=snapshot.name, number=number)
+            ) from None
     return CompiledOverride(snapshot, frozenset(targets_of(snapshot.override)), tuple(rules))
 
 
@@ -137,7 +140,9 @@ def _for_cluster(override: CompiledOverride, cluster: MemberCluster) -> Compiled
         rules = tuple(rule for rule in override.rules if rule_matches(rule.rule, labels))
     except InvalidSelector as error:
         kind, name = override.snapshot.override.key.kind, override.snapshot.name
-        raise OverrideFailed(f'{kind}Snapshot "{name}" has a cluster selector that cannot be used: {error}') from None
+        raise OverrideFailed(
+            WorksText.SNAPSHOT_CLUSTER_SELECTOR_CANNOT_USED(kind=kind, name=name, error=error)
+        ) from None
     return CompiledOverride(override.snapshot, override.targets, rules)
 
 

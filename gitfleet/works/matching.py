@@ -14,6 +14,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.errors import GiveUp
 from gitfleet.model.failures import Failures, Subject
+from gitfleet.works.texts import WorksText
 
 References = tuple[tuple[str, ...], tuple[str, ...]]
 """References of cluster-wide and of namespaced override snapshots, in the order in which they are applied."""
@@ -81,7 +82,7 @@ def check_readable(bindings: Iterable[Binding], unreadable: frozenset[str]) -> N
     for binding in bindings if unreadable else ():
         for reference in (*binding.cluster_resource_overrides, *binding.resource_overrides):
             if reference in unreadable:
-                raise GiveUp(f"override snapshot {reference} cannot be read")
+                raise GiveUp(WorksText.OVERRIDE_SNAPSHOT_CANNOT_READ(reference=reference))
 
 
 def application_order(snapshot: OverrideSnapshot) -> tuple[str, str]:

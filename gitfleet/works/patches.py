@@ -11,6 +11,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.overrides import JsonPatch
 from gitfleet.formats.canonical_json import NotJson, canonical_json, parse_json
+from gitfleet.works.texts import WorksText
 from gitfleet.works.variables import VariableError, replaced
 
 _VARIABLE: Final = b"${MEMBER-CLUSTER-"
@@ -43,7 +44,7 @@ class CompiledPatch:
             patch.apply(opened, in_place=True)
         except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, TypeError, ValueError):
             # The library's own texts repeat the document.
-            raise PatchError(f"{self._operation} {self.path} does not apply") from None
+            raise PatchError(WorksText.NOT_APPLY(operation=self._operation, name=self.path)) from None
         return opened
 
     def _compile(self, value: Any) -> jsonpatch.JsonPatch:
@@ -59,7 +60,7 @@ class CompiledPatch:
         except VariableError as error:
             raise PatchError(str(error)) from None
         except NotJson:
-            raise PatchError(f"the value of {self.path} is no JSON once its variables are replaced") from None
+            raise PatchError(WorksText.VALUE_NO_JSON_ONCE_VARIABLES(name=self.path)) from None
 
     def _open(self, body: JsonObject) -> dict[str, Any]:
         """A copy of the containers along the path, so that the operation changes nothing that is shared."""
@@ -76,7 +77,7 @@ class CompiledPatch:
         if self._operation != "add":
             self._slot(here, last, len(self.tokens) - 1)
         elif isinstance(here, list) and last != "-" and _index(last, len(here) + 1) is None:
-            raise PatchError(f"add {self.path} does not apply")
+            raise PatchError(WorksText.ADD_NOT_APPLY(name=self.path))
         return root
 
     def _slot(self, container: Any, token: str, depth: int) -> Any:
@@ -91,8 +92,8 @@ class CompiledPatch:
     def _missing(self, depth: int) -> PatchError:
         place = "".join(f"/{jsonpointer.escape(token)}" for token in self.tokens[:depth])
         if place == self.path:
-            return PatchError(f"{self._operation} {self.path}: nothing is there")
-        return PatchError(f"{self._operation} {self.path}: {place} is not there or cannot hold it")
+            return PatchError(WorksText.NOTHING_IS_THERE(operation=self._operation, name=self.path))
+        return PatchError(WorksText.NOT_CANNOT_HOLD(operation=self._operation, name=self.path, place=place))
 
 
 def _index(token: str, length: int) -> int | None:

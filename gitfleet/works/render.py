@@ -15,6 +15,7 @@ from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.works import Work
 from gitfleet.works.compiled import CompiledOverrides, OverrideFailed, OverridesOfCluster
+from gitfleet.works.texts import WorksText
 
 
 def render_work(
@@ -90,7 +91,9 @@ class _Judge:
         had = self._identities(as_selected)
         for key in (manifest.key for manifest in inner if manifest.key.identity not in had):
             if (note := self.policy.denial(key, self.placement)) is not None:
-                raise EnvelopeError(f"an override adds {key} to {envelope.key}, and its {note[0][-1]} {note[1]}")
+                raise EnvelopeError(
+                    WorksText.OVERRIDE_ADDS(key=key, envelope=envelope.key, note=note[0][-1], note_2=note[1])
+                )
         return inner
 
     def _identities(self, manifest: Manifest) -> frozenset[Identity]:
@@ -120,5 +123,5 @@ def _refuse_twins(manifests: Sequence[Manifest]) -> None:
     seen: set[Identity] = set()
     for manifest in manifests:
         if manifest.key.identity in seen:
-            raise EnvelopeError(f"{manifest.key} is placed twice: search for it in the envelopes and beside them")
+            raise EnvelopeError(WorksText.PLACED_TWICE_SEARCH_ENVELOPES_BESIDE(manifest=manifest.key))
         seen.add(manifest.key.identity)

@@ -14,6 +14,7 @@ from typing import Final
 from gitfleet.api.bindings import PinnedLabels
 from gitfleet.api.clusters import MemberCluster, PropertyValue
 from gitfleet.formats.canonical_json import json_text
+from gitfleet.works.texts import WorksText
 
 _NAME: Final = "${MEMBER-CLUSTER-NAME}"
 _LABEL: Final = "${MEMBER-CLUSTER-LABEL-KEY-"
@@ -78,7 +79,9 @@ def replaced(text: str, cluster: MemberCluster, path: str) -> str:
             raise _unclosed(path)
         label = text[start + len(_LABEL) : end]
         if label not in labels:
-            raise VariableError(f"label key {_plain(label, 'label key')} not found on cluster {cluster.name}")
+            raise VariableError(
+                WorksText.LABEL_KEY_NOT_FOUND_CLUSTER(plain=_plain(label, "label key"), cluster=cluster.name)
+            )
         text = text.replace(f"{_LABEL}{label}}}", labels[label])
     return _VARIABLE.sub(lambda found: _other(found, cluster, path), text)
 
@@ -89,17 +92,15 @@ def _other(found: re.Match[str], cluster: MemberCluster, path: str) -> str:
     if not end:
         raise _unclosed(path)
     if name.startswith(_RESTLESS) and what == "property":
-        raise VariableError(
-            f"property {_plain(name, 'name')} changes all the time, and each change would be rolled out"
-        )
+        raise VariableError(WorksText.PROPERTY_CHANGES_ALL_TIME(plain=_plain(name, "name")))
     value = pinned(cluster, _WORDS[word] + name)
     if value is None:
-        raise VariableError(f"{what} {_plain(name, 'name')} not found on cluster {cluster.name}")
+        raise VariableError(WorksText.NOT_FOUND_CLUSTER(what=what, plain=_plain(name, "name"), cluster=cluster.name))
     return json_text(value)[1:-1]
 
 
 def _unclosed(path: str) -> VariableError:
-    return VariableError(f"a variable in the value of {path} is missing the closing bracket `}}`")
+    return VariableError(WorksText.VARIABLE_VALUE_MISSING_CLOSING_BRACKET(path=path))
 
 
 def _plain(key: str, what: str) -> str:

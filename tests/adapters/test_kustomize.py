@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kustomize import KustomizeProgram
 from gitfleet.errors import BadInput, MissingPart, RetryLater
 
@@ -164,4 +165,4 @@ def test_without_a_temporary_directory_it_says_what_to_set(monkeypatch: pytest.M
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
     with pytest.raises(MissingPart, match="kustomize needs a temporary directory: No such file") as caught:
         build("base", FILES)
-    assert caught.value.hint == "set TMPDIR to a folder that can be written"
+    assert caught.value.hint == KubeText.SET_TMPDIR_FOLDER_WRITTEN()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import re
 import socket
 import ssl
 import threading
@@ -22,12 +23,16 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, LoginPassword
 
 from gitfleet.adapters.checked_requests import Bounds
+from gitfleet.adapters.forge.texts import ForgeText
 from gitfleet.adapters.notify import BUILT_IN, mail, webhooks
+from gitfleet.adapters.notify.texts import NotifyText
 from gitfleet.api.notifications import BUILT_IN_TYPES, NotificationEvent
+from gitfleet.api.texts import ApiText
 from gitfleet.errors import BadInput, DestinationUnavailable
 from gitfleet.formats.canonical_json import json_bytes
 from gitfleet.model.notifications import NotificationMessage, Occurrence
 from gitfleet.ports.notifiers import NotifierAccess
+from gitfleet.schedule.texts import ScheduleText
 from gitfleet.views import Occasion, notification_message
 from tests.realparts.certificates import write_server_certificate
 
@@ -125,10 +130,10 @@ def test_the_generic_webhook_is_signed(receiver: Receiver) -> None:
         (500, {}, DestinationUnavailable, "127.0.0.1 answers 500", None),
         (429, {"Retry-After": "30"}, DestinationUnavailable, "127.0.0.1 answers 429", 30.0),
         (503, {"Retry-After": "soon"}, DestinationUnavailable, "127.0.0.1 answers 503", None),
-        (404, {}, BadInput, "127.0.0.1 refuses it with 404", None),
+        (404, {}, BadInput, NotifyText.REFUSES_IT_WITH(host="127.0.0.1", code="404"), None),
         (
             302, {"Location": "http://127.0.0.1:1/"}, BadInput,
-            "127.0.0.1 redirects to another address, which is not followed: name that one", None,
+            NotifyText.REDIRECTS_ANOTHER_ADDRESS(host="127.0.0.1"), None,
         ),
     ],
 )  # fmt: skip
@@ -178,7 +183,7 @@ def test_tls_needs_a_certificate_that_is_trusted(tmp_path: Path) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     with receiving(context) as receiver:
-        with pytest.raises(DestinationUnavailable, match="its certificate was not accepted"):
+        with pytest.raises(DestinationUnavailable, match=re.escape(ForgeText.CERTIFICATE_NOT_ACCEPTED())):
             send("slack", {"url": receiver.url})
         assert receiver.got == []
         send("slack", {"url": receiver.url, "ca": certificate.read_text()})
@@ -191,14 +196,18 @@ MAIL = {"host": "127.0.0.1", "from": "fleet@example.com", "to": ["ops@example.co
 @pytest.mark.parametrize(
     ("type_", "settings", "said"),
     [
-        ("slack", {}, "url is required; add it"),
+        ("slack", {}, ("url " + ApiText.REQUIRED_ADD())),
         ("slack", {"url": f"http://x.example/{CANARY}"}, "url must begin with https://; allowHttp: true"),
         ("slack", {"url": f"https://me:{CANARY}@x.example"}, "url must be an https URL of a host, without a user"),
         ("slack", {"url": f"file:///{CANARY}"}, "url must be an https URL of a host"),
         ("slack", {"url": "https://169.254.169.254/latest"}, "url is a link-local address, which is never called"),
         ("slack", {"url": "https://[::ffff:169.254.169.254]/"}, "url is a link-local address"),
         ("slack", {"url": "https://[fe80::1]/"}, "url is a link-local address"),
-        ("slack", {"url": "https://x.example", "urk": CANARY}, "urk is not a known field; did you mean url?"),
+        (
+            "slack",
+            {"url": "https://x.example", "urk": CANARY},
+            ("urk " + ApiText.NOT_KNOWN_FIELD(hint="did you mean url?")),
+        ),
         ("webhook", {"url": "https://x.example", "secret": "short"}, "secret must have at least 16 characters"),
         ("webhook", {"url": "https://x.example", "secret": "f" * 15 + "\n"}, "secret must have at least 16 characters"),
         ("webhook", {"url": "https://x.example", "secret": CANARY, "ca": CANARY}, "ca must be certificates in PEM"),
@@ -213,7 +222,7 @@ MAIL = {"host": "127.0.0.1", "from": "fleet@example.com", "to": ["ops@example.co
 def test_a_file_that_cannot_be_used(type_: str, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput) as raised:
         send(type_, settings)
-    assert str(raised.value).startswith(f"the file of destination ops cannot be used: {said}")
+    assert str(raised.value).startswith("the file of destination ops " + ScheduleText.CANNOT_USED() + f": {said}")
     assert CANARY not in str(raised.value)
 
 
@@ -297,7 +306,7 @@ def test_a_mail_by_starttls_and_login(encrypted: tuple[ssl.SSLContext, str]) -> 
         box.refusal = "451 later"
         with pytest.raises(DestinationUnavailable, match=r"^127\.0\.0\.1 answers 451$"):
             send("email", {**settings, "port": port, "username": "me", "password": CANARY}, what)
-        with pytest.raises(DestinationUnavailable, match="its certificate was not accepted"):
+        with pytest.raises(DestinationUnavailable, match=re.escape(ForgeText.CERTIFICATE_NOT_ACCEPTED())):
             send("email", {**MAIL, "port": port}, what)
         with pytest.raises(BadInput, match="refuses it with 530"):
             send("email", {**MAIL, "port": port, "tls": "none"}, what)

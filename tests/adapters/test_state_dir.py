@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,8 +21,10 @@ from gitfleet.formats.git_names import blob_id
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.state_branch import StateBranch
 from gitfleet.loop.state_trees import StateTrees
+from gitfleet.loop.texts import LoopText
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.ports.repos import BranchChange, TreeEntry
+from gitfleet.schedule.texts import ScheduleText
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
@@ -145,7 +148,7 @@ def test_nothing_is_written_elsewhere(tmp_path: Path, path: str) -> None:
     state = on(folder)
     head = state.commit(change(None, {"a.yaml": b"1"}))
     (folder / "link").symlink_to(tmp_path)
-    with pytest.raises(BadInput, match="leads out of"):
+    with pytest.raises(BadInput, match=re.escape(LoopText.LEADS_OUT_REPO())):
         state.commit(change(head, {path: b"2"}))
     assert files_in(folder) == {"a.yaml": b"1"}
     assert [entry.name for entry in tmp_path.iterdir()] == ["state"]
@@ -167,7 +170,7 @@ def test_other_branches_cannot_be_written(tmp_path: Path) -> None:
 
 def test_what_the_file_system_refuses_is_tried_again(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file")
-    with pytest.raises(RetryLater, match="cannot be used"):
+    with pytest.raises(RetryLater, match=re.escape(ScheduleText.CANNOT_USED())):
         on(tmp_path / "state").commit(change(None, {"a": b"1"}))
 
 

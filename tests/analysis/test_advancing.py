@@ -14,14 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitfleet.analysis import Analysed, AnalysisVerdict, Scope, advance, standings_of, verdict_of
+from gitfleet.analysis.texts import AnalysisText
 from gitfleet.api.metrics import CanaryMetric, TemplateReference
 from gitfleet.model.calls import MetricAnswer, MetricQuery
 from tests.analysis.builders import ADDRESS, BEGAN, answer, metric, scope
 
 RUNNING, PASSED, FAILED = AnalysisVerdict.RUNNING, AnalysisVerdict.PASSED, AnalysisVerdict.FAILED
-_ABOVE = "error-rate was 0.12 at 2026-01-31 10:{}:00 UTC, above the largest allowed 0.05"
-_FAILED = "error-rate could not be measured at 2026-01-31 10:{}:00 UTC, {}"
-_MISSING = "there is no MetricTemplate shop/other; add it"
+_ABOVE = "error-rate was 0.12 at 2026-01-31 10:{}:00 UTC, " + AnalysisText.ABOVE_LARGEST_ALLOWED(
+    named="", number_text="0.05"
+)
+_FAILED = AnalysisText.COULD_NOT_MEASURED(where="error-rate", at="", why="2026-01-31 10:{}:00 UTC, {}")
+_MISSING = AnalysisText.NO_METRICTEMPLATE_ADD(key="shop/other")
 
 
 def at(seconds: float) -> datetime:
@@ -100,7 +103,14 @@ def test_the_first_measurement_waits_for_its_delay_and_the_next_for_the_interval
             f"{_FAILED.format('01', 'connection refused')}, inconclusive 2 times running (inconclusiveLimit 1)",
         ),
         ({"inconclusive_limit": 1}, ["error", 0.01], PASSED, "passed 1 of 1"),
-        ({}, ["none"], FAILED, "error-rate had no data at 2026-01-31 10:00:00 UTC, noData is Fail, 1 time running"),
+        (
+            {},
+            ["none"],
+            FAILED,
+            AnalysisText.NO_DATA(
+                where="error-rate", at="", why="2026-01-31 10:00:00 UTC, noData is Fail, 1 time running"
+            ),
+        ),
         (
             {"template_ref": TemplateReference(name="other"), "inconclusive_limit": 0},
             [],

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gitfleet.analysis.judging import judged
+from gitfleet.analysis.texts import AnalysisText
 from gitfleet.api.metrics import MetricsRange, NoData
 from gitfleet.api.workload_records import MeasurementVerdict
 from gitfleet.formats.cel import read_metric_condition
@@ -27,11 +28,23 @@ def cel(*, success: str | None = None, failure: str | None = None) -> dict[str, 
     [
         ({}, 0.01, P, (0.01,), ""),
         ({}, 0.05, P, (0.05,), ""),
-        ({}, 0.12, F, (0.12,), "above the largest allowed 0.05"),
-        ({"metrics_range": MetricsRange(min=0.99)}, 0.5, F, (0.5,), "below the smallest allowed 0.99"),
+        ({}, 0.12, F, (0.12,), AnalysisText.ABOVE_LARGEST_ALLOWED(named="", number_text="0.05")),
+        (
+            {"metrics_range": MetricsRange(min=0.99)},
+            0.5,
+            F,
+            (0.5,),
+            AnalysisText.BELOW_SMALLEST_ALLOWED(named="", number_text="0.99"),
+        ),
         ({"metrics_range": MetricsRange(min=0, max=1)}, 0, P, (0.0,), ""),
-        ({}, (0.01, 0.12), F, (0.01, 0.12), "0.12 is above the largest allowed 0.05"),
-        ({}, float("inf"), F, (), "infinite: above the largest allowed 0.05"),
+        (
+            {},
+            (0.01, 0.12),
+            F,
+            (0.01, 0.12),
+            ("0.12 is " + AnalysisText.ABOVE_LARGEST_ALLOWED(named="", number_text="0.05")),
+        ),
+        ({}, float("inf"), F, (), ("infinite: " + AnalysisText.ABOVE_LARGEST_ALLOWED(named="", number_text="0.05"))),
         (_ALONE, float("-inf"), P, (), "infinite"),
         (_ALONE, 7, P, (7.0,), ""),
         ({}, float("nan"), F, (), "noData is Fail"),
@@ -41,28 +54,31 @@ def cel(*, success: str | None = None, failure: str | None = None) -> dict[str, 
         ({"no_data": NoData.INCONCLUSIVE}, "none", N, (), "noData is Inconclusive"),
         ({}, "error", N, (), "connection refused"),
         (cel(success="result < 0.05"), 0.01, P, (0.01,), ""),
-        (cel(success="result < 0.05"), 0.12, F, (0.12,), "successCondition result < 0.05 is false"),
+        (cel(success="result < 0.05"), 0.12, F, (0.12,), AnalysisText.SUCCESSCONDITION_FALSE(source="result < 0.05")),
         (cel(failure="result > 0.5"), 0.12, P, (0.12,), ""),
-        (cel(failure="result > 0.5"), 0.7, F, (0.7,), "failureCondition result > 0.5 is true"),
+        (cel(failure="result > 0.5"), 0.7, F, (0.7,), AnalysisText.FAILURECONDITION_TRUE(source="result > 0.5")),
         (cel(success="result < 0.05", failure="result > 0.5"), 0.01, P, (0.01,), ""),
         (
             cel(success="result < 0.05", failure="result > 0.5"),
             0.12,
             N,
             (0.12,),
-            "successCondition result < 0.05 is false, and so is failureCondition result > 0.5",
+            (
+                AnalysisText.SUCCESSCONDITION_FALSE(source="result < 0.05")
+                + AnalysisText.AND_SO_IS_FAILURECONDITION(why="", source="result > 0.5")
+            ),
         ),
         (cel(success="results.all(r, r < 0.05)"), (0.01, 0.12), F, (0.01, 0.12), "successCondition results.all(r, r"),
         (cel(success="results[0] < results[1] * 1.5"), (0.01, 0.02), P, (0.01, 0.02), ""),
-        (cel(success="results[1] < 2.0"), 0.01, N, (0.01,), "a condition cannot be evaluated: "),
+        (cel(success="results[1] < 2.0"), 0.01, N, (0.01,), AnalysisText.CONDITION_CANNOT_EVALUATED(error="")),
         (
             cel(success="result > 0.0") | {"metrics_range": MetricsRange(max=0.05)},
             0.12,
             F,
             (0.12,),
-            "above the largest allowed 0.05",
+            AnalysisText.ABOVE_LARGEST_ALLOWED(named="", number_text="0.05"),
         ),
-        ({}, (0.0,) * 51, N, (), "it has 51 values, and at most 50 are judged; aggregate them in the query"),
+        ({}, (0.0,) * 51, N, (), AnalysisText.VALUES_MOST_JUDGED(count="51", most_values="50")),
     ],
 )
 def test_a_measurement(

@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitfleet.analysis.templates import LONGEST_QUERY, Unresolved, alternatives, resolved
+from gitfleet.analysis.texts import AnalysisText
 
 _ESCAPE = re.compile(r'\\(?:x([0-9a-f]{2})|(\\))|([^\\"\'\n])', re.DOTALL)
 
@@ -45,7 +46,11 @@ def test_a_variable_is_replaced_however_it_is_written(template: str, query: str)
         ("up{{ x }}", '{a="b"}', "stands outside of quotes"),
         ("up[{{ x }}]", "1m] or vector(0)", "stands outside of quotes"),
         ("up{a=`{{ x }}`}", "`} or vector(0)", "has a backtick"),
-        ("up{{ y }}", "1", "has the variable y, which nothing gives; use one of x, or give it in args"),
+        (
+            "up{{ y }}",
+            "1",
+            ("has the variable y, which nothing gives; " + AnalysisText.USE_ONE_GIVE_ARGS(variables="x")),
+        ),
         ("up{{ if }} {{", "1", "has the variable if"),
         ("up{{", "1", "has {{ without the name of a variable"),
         ("up{{ x | quote }}", "1", "has {{ without the name of a variable"),

@@ -15,6 +15,7 @@ from gitfleet.api.annotations import At, OneOf, Only
 from gitfleet.api.conditions import Condition
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import Labels, NonEmpty, ObjectName, Seconds
 from gitfleet.formats.yaml_reader import lines_of, parse_documents
 
@@ -45,7 +46,7 @@ class MaintenancePlan:
         days = [window.day for window in self.windows]
         for index, day in enumerate(days):
             if day in days[:index]:
-                yield ("spec", "windows", index, "day"), "stands twice; remove one"
+                yield ("spec", "windows", index, "day"), ApiText.STANDS_TWICE_REMOVE_ONE()
 
 
 SOUND = b"""\
@@ -99,11 +100,11 @@ def test_every_error_is_said_at_once_each_with_its_line() -> None:
     assert plan is None
     lines = lines_of(FAULTY, [(0, location) for location, _ in breaks])
     assert sorted(zip(lines, [f"{dotted(where)}: {sentence}" for where, sentence in breaks], strict=True)) == [
-        (4, "metadata.name: must be lower-case letters, digits, dashes and dots, at most 253; rename it"),
-        (7, "spec.windows[0].day: must be one of 'Mon', 'Sat'; correct it"),
-        (9, "spec.windows[1].lenght: is not a known field; did you mean length?"),
-        (11, "spec.limits.mostClusters: must be a whole number, without quotes"),
-        (12, "spec.contact: must not be empty; fill it in"),
+        (4, ("metadata.name: " + ApiText.MUST_LOWER_CASE_LETTERS_DIGITS_DASHES())),
+        (7, ("spec.windows[0].day: " + ApiText.MUST_ONE(replace="'Mon', 'Sat'", end="correct it"))),
+        (9, ("spec.windows[1].lenght: " + ApiText.NOT_KNOWN_FIELD(hint="did you mean length?"))),
+        (11, ("spec.limits.mostClusters: " + ApiText.MUST_WHOLE_NUMBER())),
+        (12, ("spec.contact: " + ApiText.MUST_NOT_EMPTY_FILL())),
     ]
 
 
@@ -118,8 +119,8 @@ def test_a_rule_between_fields_is_not_hidden_by_an_error_elsewhere() -> None:
     _, breaks = read(MaintenancePlan, body)
 
     assert sorted(breaks) == [
-        (("spec", "contact"), "must be a string; put it in quotes"),
-        (("spec", "windows", 1, "day"), "stands twice; remove one"),
+        (("spec", "contact"), ApiText.MUST_STRING_PUT_QUOTES()),
+        (("spec", "windows", 1, "day"), ApiText.STANDS_TWICE_REMOVE_ONE()),
     ]
 
 

@@ -10,6 +10,7 @@ from gitfleet.api import read, read_state
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.fleet import ApprovalPolicy, FleetConfig, MassDelete
 from gitfleet.api.strategies import RollingUpdate
+from gitfleet.api.texts import ApiText
 from gitfleet.formats.yaml_reader import parse_documents
 
 CONTRACTS = Path(__file__).parents[2] / "docs/reference/contracts.md"
@@ -47,7 +48,7 @@ def test_what_does_not_act_yet_says_so() -> None:
 
     few = replace(config, state_history_max_commits=99)
     assert list(few.warnings()) == [
-        (("spec", "stateHistory", "maxCommits"), "counts as 100, the fewest; write that or more")
+        (("spec", "stateHistory", "maxCommits"), ApiText.COUNTS_FEWEST_WRITE_MORE(fewest_commits="100"))
     ]
 
     config = replace(config, delivery_mode="pull")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from gitfleet.api import Location, read, read_state, write
 from gitfleet.api.kinds import Kind, watched_kinds
+from gitfleet.api.texts import ApiText
 from gitfleet.formats.yaml_reader import parse_documents
 
 KINDS = {(kind.group, kind.name): kind for kind in watched_kinds()}
@@ -74,7 +75,7 @@ def test_the_files_of_the_repository_show_most_kinds() -> None:
 def test_an_empty_mapping_says_what_is_missing(kind: Kind) -> None:
     value, breaks = read(kind.declaration, {})
     assert value is None
-    assert {(("apiVersion",), "is required; add it"), (("kind",), "is required; add it")} <= set(breaks)
+    assert {(("apiVersion",), ApiText.REQUIRED_ADD()), (("kind",), ApiText.REQUIRED_ADD())} <= set(breaks)
 
 
 @pytest.mark.parametrize("index", range(len(BODIES)))

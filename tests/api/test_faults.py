@@ -13,6 +13,7 @@ from gitfleet.api.faults import (
     Severity,
     listed,
 )
+from gitfleet.api.texts import ApiText
 
 
 def faults(path: str, errors: int, warnings: int = 0) -> list[Fault]:
@@ -31,22 +32,23 @@ def summaries(found: tuple[Fault, ...]) -> list[tuple[str, int, str, str]]:
         ([], 0, []),
         (faults("b.yaml", 2) * 2 + faults("a.yaml", 1), 3, []),
         (faults("a.yaml", MOST_OF_A_FILE), 100, []),
-        (faults("a.yaml", MOST_OF_A_FILE + 1), 101, [("a.yaml", 101, "error", "this file has 1 more error")]),
-        (faults("a.yaml", 3, 200), 101, [("a.yaml", 98, "warning", "this file has 103 more warnings")]),
+        (faults("a.yaml", MOST_OF_A_FILE + 1), 101, [("a.yaml", 101, "error", (ApiText.THIS_FILE_HAS() +
+            " 1 more error"))]),
+        (faults("a.yaml", 3, 200), 101, [("a.yaml", 98, "warning", (ApiText.THIS_FILE_HAS() + " 103 more warnings"))]),
         (
             faults("a.yaml", 101, 2), 101,
-            [("a.yaml", 103, "error", "this file has 1 more error and 2 more warnings")],
+            [("a.yaml", 103, "error", (ApiText.THIS_FILE_HAS() + " 1 more error and 2 more warnings"))],
         ),
         (
             [fault for n in range(1002) for fault in faults(f"{n:04}.yaml", 1, 1)], 1003,
             [
-                ("0000.yaml", 1, "warning", "this file has 1 more warning"),
-                ("1000.yaml", 1, "error", "this file and 1 others have 2 more errors and 2 more warnings"),
+                ("0000.yaml", 1, "warning", (ApiText.THIS_FILE_HAS() + " 1 more warning")),
+                ("1000.yaml", 1, "error", (ApiText.FILE_OTHERS(count="1") + " 2 more errors and 2 more warnings")),
             ],
         ),
         (
             faults("w.yaml", 0, 1) + [fault for n in range(1000) for fault in faults(f"{n:04}.yaml", 1)], 1001,
-            [("w.yaml", 1, "warning", "this file has 1 more warning")],
+            [("w.yaml", 1, "warning", (ApiText.THIS_FILE_HAS() + " 1 more warning"))],
         ),
     ],
 )  # fmt: skip

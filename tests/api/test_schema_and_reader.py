@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from gitfleet.api import Break, Location, dotted, read
 from gitfleet.api.kinds import KINDS, Kind, Place
+from gitfleet.api.texts import ApiText
+from gitfleet.formats.texts import FormatsText
 from tests.api.test_every_kind import at, json_values, places_of, with_value
 from tests.profiles import PROFILE
 
@@ -54,7 +56,7 @@ BEYOND: Final = (
     "must be at most ten years", "must be at most 31 days", "is not later than",
     "is so long that the window", "that cron does not know",
     "names a day that never comes", "is no time zone of the IANA database",
-    "has more than 300 digits", "is no CEL expression for a ",
+    "has more than 300 digits", FormatsText.NO_CEL_EXPRESSION(called=""),
     # Plans of workload rollouts: what batches add up to, and what does not go with what.
     "must be at most 10m", "have more than ", "pods, and targetSize is ", "needs `metricsRange`",
     "needs `min` or `max`",
@@ -65,7 +67,7 @@ BEYOND: Final = (
 """By which words the reader refuses what the schema cannot say or leaves to `gitfleet validate`."""
 PARTLY: Final = (
     "must be a time such as",  # days that no calendar has; editors know them by the format date-time
-    "is required; add it",  # the other of two fields that go together
+    ApiText.REQUIRED_ADD(),  # the other of two fields that go together
 )
 """And what the schema says too, but not in every case."""
 EACH: Final = {"quick": 61, "mutants": 61, "soak": 1}.get(PROFILE, 17)

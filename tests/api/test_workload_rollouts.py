@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from gitfleet.api import dotted, read, read_state, write
 from gitfleet.api.metrics import CanaryMetric, MetricTemplate
 from gitfleet.api.rollout_plans import RolloutPlan, WebhookType
+from gitfleet.api.texts import ApiText
 from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait
+from gitfleet.formats.texts import FormatsText
 
 Json = Mapping[str, Any]
 HOOK: Json = {"type": "pre-batch-rollout", "name": "check", "url": "https://checks.example/start"}
@@ -29,14 +31,9 @@ def batches(*replicas: int | str, **more: Any) -> Json:
     return {"rolloutBatches": [{"replicas": one} for one in replicas], **more}
 
 
-DECREASING = (
-    "must be more than 0 with rolloutStrategy DecreaseFirst, which takes pods away before others come; raise it, or "
-    "leave it out: then it is the size of the batch"
-)
-URL = "must be an http or https URL of a host, without a user, a password or a fragment; correct it"
-WITHIN = (
-    "must be pre-batch-rollout or post-batch-rollout in a batch; correct it, or move the webhook to rolloutWebhooks"
-)
+DECREASING = ApiText.MUST_MORE_ROLLOUTSTRATEGY_DECREASEFIRST()
+URL = ApiText.MUST_HTTP_HTTPS_URL_HOST()
+WITHIN = ApiText.MUST_PRE_BATCH_ROLLOUT_POST()
 
 
 @pytest.mark.parametrize(
@@ -44,32 +41,30 @@ WITHIN = (
     [
         ({}, []),
         ({"numBatches": 3, "lastBatchToRollout": 2}, []),
-        ({"numBatches": 0}, ["numBatches: must be at least 1; raise it"]),
-        ({"numBatches": 1001}, ["numBatches: must be at most 1000; lower it"]),
-        (batches(1, numBatches=1), ["numBatches: does not go with rolloutBatches; remove one of the two"]),
+        ({"numBatches": 0}, [("numBatches: " + ApiText.MUST_LEAST_RAISE(context="1"))]),
+        ({"numBatches": 1001}, [("numBatches: " + ApiText.MUST_MOST_LOWER(context="1000"))]),
+        (batches(1, numBatches=1), [("numBatches: " + ApiText.NOT_GO_ROLLOUTBATCHES())]),
         (batches(1, "50%", "50%"), []),
         (batches("33%", "33%", "33%"), []),
         (batches("50%", 3, "51%"),
-         ["rolloutBatches: have more than 100% of the pods; lower the percentages to 100 in all"]),
-        (batches("101%"), [("rolloutBatches[0].replicas: must be a whole number without quotes, or a percentage from "
-                           "0% to 100%; correct it")]),
-        (batches(-1), ["rolloutBatches[0].replicas: must be at least 0; raise it"]),
-        ({"rolloutBatches": [{}]}, [("rolloutBatches[0].replicas: needs `replicas` or `podList`; say how many pods, or "
-                                    "which, the batch upgrades")]),
+         [("rolloutBatches: " + ApiText.MORE_PODS_LOWER_PERCENTAGES_ALL())]),
+        (batches("101%"), [("rolloutBatches[0].replicas: " + FormatsText.MUST_WHOLE_NUMBER_WITHOUT_QUOTES())]),
+        (batches(-1), [("rolloutBatches[0].replicas: " + FormatsText.MUST_LEAST_RAISE())]),
+        ({"rolloutBatches": [{}]}, [("rolloutBatches[0].replicas: " + ApiText.NEEDS_REPLICAS_PODLIST())]),
         ({"rolloutBatches": [{"replicas": 1, "podList": ["a-0"]}]},
-         ["rolloutBatches[0].podList: does not go with replicas; remove one of the two"]),
+         [("rolloutBatches[0].podList: " + ApiText.NOT_GO_REPLICAS())]),
         ({"rolloutBatches": [{"podList": ["a-0", "a-1"]}, {"podList": ["a-2", "a-1"]}]},
-         ["rolloutBatches[1].podList[1]: stands twice in the batches; remove one"]),
+         [("rolloutBatches[1].podList[1]: " + ApiText.STANDS_TWICE_BATCHES())]),
         (batches(1, 1, lastBatchToRollout=1), []),
         (batches(1, 1, lastBatchToRollout=2),
-         ["lastBatchToRollout: must be at most 1, the last batch as counted from 0; lower it, or add batches"]),
+         [("lastBatchToRollout: " + ApiText.MUST_MOST_LAST_BATCH_COUNTED(last="1"))]),
         ({"numBatches": 2, "batchPartition": 2},
-         ["batchPartition: must be at most 1, the last batch as counted from 0; lower it, or add batches"]),
+         [("batchPartition: " + ApiText.MUST_MOST_LAST_BATCH_COUNTED(last="1"))]),
         ({"lastBatchToRollout": 1},
-         ["lastBatchToRollout: must be at most 0, the last batch as counted from 0; lower it, or add batches"]),
+         [("lastBatchToRollout: " + ApiText.MUST_MOST_LAST_BATCH_COUNTED(last="0"))]),
         ({"lastBatchToRollout": 0, "batchPartition": 0},
-         ["batchPartition: does not go with the other name of this field, which is there too; remove one of the two"]),
-        ({"batchPartiton": 0}, ["batchPartiton: is not a known field; did you mean batchPartition?"]),
+         [("batchPartition: " + ApiText.NOT_GO_OTHER_NAME_FIELD())]),
+        ({"batchPartiton": 0}, [("batchPartiton: " + ApiText.NOT_KNOWN_FIELD(hint="did you mean batchPartition?"))]),
         (batches(1, 2, rolloutStrategy="DecreaseFirst"), []),
         ({"rolloutStrategy": "DecreaseFirst", "rolloutBatches": [{"replicas": 1, "maxUnavailable": 1}]}, []),
         ({"rolloutStrategy": "DecreaseFirst", "rolloutBatches": [{"replicas": 1, "maxUnavailable": 0}]},
@@ -78,37 +73,40 @@ WITHIN = (
          [f"rolloutBatches[0].maxUnavailable: {DECREASING}"]),
         ({"rolloutBatches": [{"replicas": 1, "maxUnavailable": 0}]}, []),
         ({"rolloutStrategy": "IncreaseFrist"},
-         ["rolloutStrategy: must be one of 'IncreaseFirst', 'DecreaseFirst'; did you mean IncreaseFirst?"]),
-        ({"targetSize": -1}, ["targetSize: must be at least 0; raise it"]),
-        ({"paused": "yes"}, ["paused: must be true or false, without quotes"]),
+         [("rolloutStrategy: " + ApiText.MUST_ONE(replace="'IncreaseFirst', 'DecreaseFirst'",
+             end="did you mean IncreaseFirst?"))]),
+        ({"targetSize": -1}, [("targetSize: " + FormatsText.MUST_LEAST_RAISE())]),
+        ({"paused": "yes"}, [("paused: " + ApiText.MUST_TRUE_FALSE())]),
         # Webhooks.
         ({"rolloutWebhooks": [HOOK, {**HOOK, "name": "other"}]}, []),
         ({"rolloutWebhooks": [HOOK, {**HOOK, "type": "finalize-rollout"}]},
-         ["rolloutWebhooks[1].name: is taken by an earlier webhook; rename it"]),
+         [("rolloutWebhooks[1].name: " + ApiText.TAKEN_EARLIER_RENAME(what="webhook"))]),
         ({"rolloutBatches": [{"replicas": 1, "batchRolloutWebhooks": [HOOK, HOOK]}]},
-         ["rolloutBatches[0].batchRolloutWebhooks[1].name: is taken by an earlier webhook; rename it"]),
+         [("rolloutBatches[0].batchRolloutWebhooks[1].name: " + ApiText.TAKEN_EARLIER_RENAME(what="webhook"))]),
         ({"rolloutWebhooks": [HOOK], "rolloutBatches": [{"replicas": 1, "batchRolloutWebhooks": [HOOK]}]},
-         ["rolloutBatches[0].batchRolloutWebhooks[0].name: is taken by an earlier webhook; rename it"]),
+         [("rolloutBatches[0].batchRolloutWebhooks[0].name: " + ApiText.TAKEN_EARLIER_RENAME(what="webhook"))]),
         ({"rolloutBatches": [{"replicas": 1, "batchRolloutWebhooks": [HOOK]},
                              {"replicas": 1, "batchRolloutWebhooks": [HOOK]}]}, []),
         ({"rolloutBatches": [{"replicas": 1, "batchRolloutWebhooks": [{**HOOK, "type": "finalize-rollout"}]}]},
          [f"rolloutBatches[0].batchRolloutWebhooks[0].type: {WITHIN}"]),
         ({"rolloutWebhooks": [{**HOOK, "type": "initilize-rollout", "method": "POST"}]}, []),
         ({"rolloutWebhooks": [{**HOOK, "type": "pre-rollout"}]},
-         [("rolloutWebhooks[0].type: must be one of 'initialize-rollout', 'pre-batch-rollout', 'post-batch-rollout', "
-          "'finalize-rollout'; did you mean pre-batch-rollout?")]),
+         [("rolloutWebhooks[0].type: " + ApiText.MUST_ONE(
+             replace="'initialize-rollout', 'pre-batch-rollout', 'post-batch-rollout', 'finalize-rollout'",
+             end="did you mean pre-batch-rollout?"))]),
         ({"rolloutWebhooks": [{**HOOK, "method": "GET"}]},
-         ["rolloutWebhooks[0].method: must be one of 'POST'; correct it"]),
+         [("rolloutWebhooks[0].method: " + ApiText.MUST_ONE(replace="'POST'", end="correct it"))]),
         ({"rolloutWebhooks": [{**HOOK, "timeout": "11m"}]},
-         ["rolloutWebhooks[0].timeout: must be at most 10m; shorten it"]),
+         [("rolloutWebhooks[0].timeout: " + ApiText.MUST_MOST_M())]),
         ({"rolloutWebhooks": [{**HOOK, "expectedStatus": [200, 99]}]},
-         ["rolloutWebhooks[0].expectedStatus[1]: must be at least 100; raise it"]),
+         [("rolloutWebhooks[0].expectedStatus[1]: " + ApiText.MUST_LEAST_RAISE(context="100"))]),
         ({"rolloutWebhooks": [{**HOOK, "onFailure": "Wait"}]},
-         ["rolloutWebhooks[0].onFailure: must be one of 'wait', 'fail', 'rollback'; did you mean wait?"]),
+         [("rolloutWebhooks[0].onFailure: " + ApiText.MUST_ONE(replace="'wait', 'fail', 'rollback'",
+             end="did you mean wait?"))]),
         # Metrics.
-        ({"canaryMetric": [METRIC, METRIC]}, ["canaryMetric[1].name: is taken by an earlier metric; rename it"]),
+        ({"canaryMetric": [METRIC, METRIC]}, [("canaryMetric[1].name: " + ApiText.TAKEN_EARLIER_METRIC())]),
         ({"canaryMetric": [METRIC], "rolloutBatches": [{"replicas": 1, "canaryMetric": [METRIC]}]},
-         ["rolloutBatches[0].canaryMetric[0].name: is taken by an earlier metric; rename it"]),
+         [("rolloutBatches[0].canaryMetric[0].name: " + ApiText.TAKEN_EARLIER_METRIC())]),
     ],
 )  # fmt: skip
 def test_what_a_plan_may_say(plan: Json, expected: list[str]) -> None:
@@ -151,9 +149,9 @@ TEMPLATE: Json = {
     "metadata": {"name": "errors", "namespace": "web"},
     "spec": {"provider": {"address": "https://prometheus.example"}, "query": "up{namespace='{{ namespace }}'}"},
 }
-INFINITE = "must be a number that is not infinite; correct it"
-NO_VARIABLE = "has {{ without the name of a variable and }}; correct it"
-ESCAPED = "has a backslash before {{, which would change what stands there; write two, or none"
+INFINITE = FormatsText.MUST_NUMBER_NOT_INFINITE()
+NO_VARIABLE = FormatsText.WITHOUT_NAME_VARIABLE()
+ESCAPED = FormatsText.BACKSLASH_BEFORE_WOULD_CHANGE_STANDS()
 
 
 @pytest.mark.parametrize(
@@ -169,7 +167,7 @@ ESCAPED = "has a backslash before {{, which would change what stands there; writ
         ("up{job='{{{ name }}'}", NO_VARIABLE),
         ("up{job='{{ na me }}'}", NO_VARIABLE),
         ("up{{", NO_VARIABLE),
-        ("", "must not be empty; fill it in"),
+        ("", ApiText.MUST_NOT_EMPTY_FILL()),
     ],
 )
 def test_a_query_has_variables_in_double_braces(query: str, expected: str | None) -> None:
@@ -183,28 +181,28 @@ def test_a_query_has_variables_in_double_braces(query: str, expected: str | None
         ({}, []),
         ({"metricsRange": {"min": "0.95", "max": 1}}, []),
         ({"metricsRange": {"min": "-1", "max": "0.5"}}, []),
-        ({"metricsRange": {"min": "95%"}}, ["metricsRange.min: must be a number such as 0.95; correct it"]),
+        ({"metricsRange": {"min": "95%"}}, [("metricsRange.min: " + FormatsText.MUST_NUMBER_CORRECT())]),
         ({"metricsRange": {"min": float("inf")}}, [f"metricsRange.min: {INFINITE}"]),
         ({"metricsRange": {"max": 10**400}}, [f"metricsRange.max: {INFINITE}"]),
-        ({"metricsRange": {"max": True}}, ["metricsRange.max: must be a number such as 0.95; correct it"]),
-        ({"metricsRange": {"min": "2", "max": 1}}, ["metricsRange.min: must not be above `max`; correct one of them"]),
-        ({"metricsRange": {}}, ["metricsRange: needs `min` or `max`; add one"]),
+        ({"metricsRange": {"max": True}}, [("metricsRange.max: " + FormatsText.MUST_NUMBER_CORRECT())]),
+        ({"metricsRange": {"min": "2", "max": 1}}, [("metricsRange.min: " + ApiText.MUST_NOT_ABOVE_MAX())]),
+        ({"metricsRange": {}}, [("metricsRange: " + ApiText.NEEDS_MIN_MAX())]),
         ({"metricsRange": None},
-         ["metricsRange: needs `metricsRange`, `successCondition` or `failureCondition`; add one"]),
+         [("metricsRange: " + ApiText.NEEDS_METRICSRANGE_SUCCESSCONDITION_FAILURECONDITION())]),
         ({"metricsRange": None, "successCondition": "result < 0.05"}, []),
         ({"metricsRange": None, "failureCondition": "results.exists(r, r > 1)"}, []),
         ({"successCondition": "reslt < 1"},
-         [("successCondition: is no CEL expression for a metric, at line 1, column 1: there is no variable of this "
-          "name; did you mean result?")]),
+         [("successCondition: " + FormatsText.NO_CEL_EXPRESSION(called=FormatsText.LINE_COLUMN_2(refused="metric",
+             line="1", column="1", what="there is no variable of this name; did you mean result?")))]),
         ({"templateRef": {"name": "x", "kind": "AnalysisTemplate"}},
-         ["templateRef.kind: must be one of 'MetricTemplate'; correct it"]),
+         [("templateRef.kind: " + ApiText.MUST_ONE(replace="'MetricTemplate'", end="correct it"))]),
         ({"templateRef": {"name": "x", "apiVersion": "gitfleet.dev/v1alpha1", "kind": "MetricTemplate"}}, []),
         ({"templateRef": {"name": "x", "apiVersion": "flagger.app/v1beta1"}},
-         ["templateRef.apiVersion: must be one of 'gitfleet.dev/v1alpha1'; correct it"]),
+         [("templateRef.apiVersion: " + ApiText.MUST_ONE(replace="'gitfleet.dev/v1alpha1'", end="correct it"))]),
         ({"args": {"job": "api"}}, []),
-        ({"args": {"a b": "api"}}, ["args.a b: must be a name of letters, digits, _ and -; rename it"]),
-        ({"interval": "0s"}, ["interval: must be a duration of more than zero; raise it"]),
-        ({"count": 0}, ["count: must be at least 1; raise it"]),
+        ({"args": {"a b": "api"}}, [("args.a b: " + ApiText.MUST_NAME_LETTERS())]),
+        ({"interval": "0s"}, [("interval: " + FormatsText.MUST_DURATION_MORE_ZERO())]),
+        ({"count": 0}, [("count: " + ApiText.MUST_LEAST_RAISE(context="1"))]),
     ],
 )  # fmt: skip
 def test_what_a_metric_may_say(change: Json, expected: list[str]) -> None:
@@ -236,27 +234,29 @@ def source(name: str, **more: str) -> Json:
         ({"sourceRef": [source("api-v1")]}, []),
         ({"sourceRef": [source("api", namespace="shop")]}, []),
         ({"sourceRef": [source("api")]},
-         ["spec.sourceRef[0]: is the target; name the workload with the older content, or leave it out"]),
+         [("spec.sourceRef[0]: " + ApiText.TARGET_NAME_WORKLOAD_OLDER_CONTENT())]),
         ({"sourceRef": [source("a"), source("api", namespace="web"), source("a")]},
-         ["spec.sourceRef[1]: is the target; name the workload with the older content, or leave it out",
-          "spec.sourceRef[2]: stands twice; remove one"]),
+         [("spec.sourceRef[1]: " + ApiText.TARGET_NAME_WORKLOAD_OLDER_CONTENT()),
+          ("spec.sourceRef[2]:" + ApiText.STANDS_TWICE_REMOVE_ONE_2(task=""))]),
         ({"sourceRef": [{**source("a"), "kind": "StatefulSet"}]},
-         ["spec.sourceRef[0].kind: must be Deployment.apps, the kind of the target; correct it"]),
+         [("spec.sourceRef[0].kind: " + ApiText.MUST_KIND_TARGET(group_kind="Deployment.apps"))]),
         ({"sourceRef": [{**source("a"), "apiVersion": "apps"}]},
-         ["spec.sourceRef[0].apiVersion: must be an API group and version, such as apps/v1; correct it"]),
-        ({"targetRef": {"kind": "Deployment", "name": "api"}}, ["spec.targetRef.apiVersion: is required; add it"]),
-        ({"targetRef": None}, ["spec.targetRef: is required; add it"]),
-        ({"order": "random"}, ["spec.order: must be one of 'parallel', 'sequential'; correct it"]),
+         [("spec.sourceRef[0].apiVersion: " + ApiText.MUST_API_GROUP_VERSION())]),
+        ({"targetRef": {"kind": "Deployment", "name": "api"}}, [("spec.targetRef.apiVersion: " + ApiText.REQUIRED_ADD(
+            ))]),
+        ({"targetRef": None}, [("spec.targetRef: " + ApiText.REQUIRED_ADD())]),
+        ({"order": "random"}, [("spec.order: " + ApiText.MUST_ONE(replace="'parallel', 'sequential'",
+            end="correct it"))]),
         # What batches add up to is known where pods go from one workload to another.
         ({"sourceRef": [source("a")], "rolloutPlan": batches(2, 3, targetSize=5)}, []),
         ({"sourceRef": [source("a")], "rolloutPlan": batches(2, 3, targetSize=6)},
-         ["spec.rolloutPlan.rolloutBatches: have 5 pods, and targetSize is 6; correct one of them"]),
+         [("spec.rolloutPlan.rolloutBatches: " + ApiText.PODS_TARGETSIZE_CORRECT_ONE(known="5", target_size="6"))]),
         ({"sourceRef": [source("a")], "rolloutPlan": batches(2, "50%", targetSize=6)}, []),
         ({"sourceRef": [source("a")], "rolloutPlan": batches(7, "50%", targetSize=6)},
-         ["spec.rolloutPlan.rolloutBatches: have more than 6 pods, which is targetSize; correct one of them"]),
+         [("spec.rolloutPlan.rolloutBatches: " + ApiText.MORE_PODS_TARGETSIZE(target_size="6"))]),
         ({"sourceRef": [source("a")],
           "rolloutPlan": {"targetSize": 2, "rolloutBatches": [{"podList": ["a-0"]}, {"replicas": 2}]}},
-         ["spec.rolloutPlan.rolloutBatches: have 3 pods, and targetSize is 2; correct one of them"]),
+         [("spec.rolloutPlan.rolloutBatches: " + ApiText.PODS_TARGETSIZE_CORRECT_ONE(known="3", target_size="2"))]),
         ({"rolloutPlan": batches(2, 3, targetSize=6)}, []),
         ({"sourceRef": [source("a")], "rolloutPlan": batches(2, 3)}, []),
     ],
@@ -267,7 +267,7 @@ def test_what_a_trait_may_say(spec: Json, expected: list[str]) -> None:
 
 def test_a_stateful_workload_has_no_source() -> None:
     spec = {"targetRef": {**source("db"), "kind": "StatefulSet"}, "sourceRef": [{**source("a"), "kind": "StatefulSet"}]}
-    sentence = "does not go with a StatefulSet, which has the pods of both revisions itself; remove it"
+    sentence = ApiText.NOT_GO_PODS_BOTH_REVISIONS(target_ref="StatefulSet")
     assert read(RolloutTrait, trait(spec))[1] == [(("spec", "sourceRef"), sentence)]
 
 
@@ -285,16 +285,17 @@ def app(spec: Json) -> Json:
     [
         ({}, []),
         ({"sourceRevision": 1, "componentList": ["api"], "revertOnDelete": True}, []),
-        ({"targetRevision": None}, ["spec.targetRevision: is required; add it"]),
+        ({"targetRevision": None}, [("spec.targetRevision: " + ApiText.REQUIRED_ADD())]),
         ({"targetRevision": ""},
-         ["spec.targetRevision: must not be empty; write the index of a snapshot, such as 3"]),
+         [("spec.targetRevision: " + ApiText.MUST_NOT_EMPTY_WRITE_INDEX())]),
         ({"sourceRevision": 2},
-         ["spec.sourceRevision: is targetRevision; name the snapshot with the older content, or leave it out"]),
+         [("spec.sourceRevision: " + ApiText.TARGETREVISION_NAME_SNAPSHOT_OLDER_CONTENT())]),
         ({"placementRef": {"name": "web", "kind": "Placement"}},
-         ["spec.placementRef.kind: must be one of 'ClusterResourcePlacement', 'ResourcePlacement'; correct it"]),
-        ({"componentList": ["a", "b"]}, ["spec.componentList: may have at most 1 items; remove some"]),
+         [("spec.placementRef.kind: " + ApiText.MUST_ONE(replace="'ClusterResourcePlacement', 'ResourcePlacement'",
+             end="correct it"))]),
+        ({"componentList": ["a", "b"]}, [("spec.componentList: " + ApiText.MOST_ITEMS_REMOVE_SOME(context="1"))]),
         ({"sourceRevision": "1", "rolloutPlan": batches(2, 3, targetSize=6)},
-         ["spec.rolloutPlan.rolloutBatches: have 5 pods, and targetSize is 6; correct one of them"]),
+         [("spec.rolloutPlan.rolloutBatches: " + ApiText.PODS_TARGETSIZE_CORRECT_ONE(known="5", target_size="6"))]),
     ],
 )  # fmt: skip
 def test_what_an_app_rollout_may_say(spec: Json, expected: list[str]) -> None:

@@ -12,6 +12,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import ApplyRequest
 from gitfleet.apply.claims import index_claims
+from gitfleet.apply.texts import ApplyText
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Create, Keep, KeepCode, Operation, Refuse, RefuseCode, Update
 from gitfleet.model.successors import Successors
@@ -79,21 +80,31 @@ def left(placement: PlacementKey, code: KeepCode | RefuseCode, why: str) -> Oper
 
 def refused(why: str) -> Operation:
     """web does not get it."""
-    has = "ConfigMap/ns/cm belongs to ClusterResourcePlacement other on this cluster"
+    has = ApplyText.BELONGS_CLUSTER(key="ConfigMap/ns/cm", holder="ClusterResourcePlacement", holder_2="other")
     return left(WEB, RefuseCode.FAILED_TO_TAKE_OVER, has + why)
 
 
 AS_IS = left(OTHER, KeepCode.IN_PLACE, "as applied")
-CHANGES = "the manifest of ConfigMap/ns/cm changed"
-SELECTED_TWICE = refused("; select it in one of the two alone")
-GIVEN = left(OTHER, KeepCode.HANDED_OVER, "ConfigMap/ns/cm is handed over to ClusterResourcePlacement web")
-TAKEN = "ConfigMap/ns/cm is handed over by ClusterResourcePlacement other"
-GIVES = left(WEB, KeepCode.HANDED_OVER, "ConfigMap/ns/cm is handed over to ClusterResourcePlacement other")
+CHANGES = ApplyText.MANIFEST_CHANGED(key="ConfigMap/ns/cm")
+SELECTED_TWICE = refused(ApplyText.SELECT_ONE_TWO_ALONE())
+GIVEN = left(
+    OTHER,
+    KeepCode.HANDED_OVER,
+    ApplyText.HANDED_OVER(key="ConfigMap/ns/cm", holder="ClusterResourcePlacement", holder_2="web"),
+)
+TAKEN = ApplyText.HANDED_OVER_2(key="ConfigMap/ns/cm", placement="ClusterResourcePlacement", placement_2="other")
+GIVES = left(
+    WEB,
+    KeepCode.HANDED_OVER,
+    ApplyText.HANDED_OVER(key="ConfigMap/ns/cm", holder="ClusterResourcePlacement", holder_2="other"),
+)
 WAITS = left(
     WEB,
     KeepCode.HANDED_OVER_LATER,
-    "ConfigMap/ns/cm belongs to ClusterResourcePlacement other on this cluster, which is being removed, and is handed "
-    "over as that leaves",
+    (
+        ApplyText.BELONGS_CLUSTER(key="ConfigMap/ns/cm", holder="ClusterResourcePlacement", holder_2="other")
+        + ApplyText.BEING_REMOVED_HANDED_OVER_LEAVES()
+    ),
 )
 
 
@@ -128,13 +139,13 @@ WAITS = left(
         (
             {"placement": THIRD},
             {"given_up": {OTHER: A_CM}, "removing": {THIRD: DeletePropagation.DELETE}},
-            "ConfigMap/ns/cm is handed over by ClusterResourcePlacement third",
+            ApplyText.HANDED_OVER_2(key="ConfigMap/ns/cm", placement="ClusterResourcePlacement", placement_2="third"),
             SELECTED_TWICE,
         ),
         (
             None,
             {"given_up": {OTHER: A_CM}},
-            "ConfigMap/ns/cm was there before and is taken over",
+            ApplyText.TAKEN_OVER(key="ConfigMap/ns/cm", found=ApplyText.WAS_THERE_BEFORE()),
             SELECTED_TWICE,
         ),
     ],
@@ -167,7 +178,8 @@ def test_an_object_is_seen_in_the_version_that_is_asked_for() -> None:
     [
         ("older", {"outdated": {WEB: ()}}, left(
             WEB, KeepCode.HANDED_OVER,
-            "ConfigMap/ns/cm stays as ClusterResourcePlacement other left it until the newest snapshot goes out",
+            ApplyText.STAYS_LEFT_UNTIL_NEWEST_SNAPSHOT(key="ConfigMap/ns/cm", placement="ClusterResourcePlacement",
+                placement_2="other"),
         )),
         ("older", {"outdated": {WEB: (OTHER,)}}, TAKEN),
         ("older", {"outdated": {OTHER: ()}}, TAKEN),
@@ -186,5 +198,7 @@ def test_what_another_placement_changed_is_not_changed_back(
     (found,) = (one for one in planned if one.placement == WEB)
     assert (found.reason if isinstance(found, Update) else found) == mine
     said = [(one.placement, one.code, one.reason) for one in planned if isinstance(one, Keep) and one is not found]
-    why = "ConfigMap/ns/cm stays as it is until ClusterResourcePlacement web has its newest content here"
+    why = ApplyText.STAYS_UNTIL_NEWEST_CONTENT_HERE(
+        entry="ConfigMap/ns/cm", holder="ClusterResourcePlacement", holder_2="web"
+    )
     assert said == ([] if isinstance(found, Update) else [(OTHER, KeepCode.KEPT_FOR_SUCCESSOR, why)])

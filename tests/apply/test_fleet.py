@@ -32,6 +32,7 @@ from gitfleet.apply.comparisons import Comparisons
 from gitfleet.apply.fleet import Planned
 from gitfleet.apply.requests import unknown
 from gitfleet.apply.shapes import shape_digest
+from gitfleet.apply.texts import ApplyText
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, OutcomeCode, Release, Update
@@ -120,7 +121,10 @@ def test_what_stays_says_which_setting_keeps_it(deleting: datetime | None, setti
     removing = {"c1": {WEB: DeletePropagation.ABANDON}}
     ((operation,), _) = plan_fleet(state, Wanted({}), {"c1": seen("c1", live={A.key: THERE})}, removing, {}, Failures())
     assert operation == Release(
-        cluster="c1", placement=WEB, key=A.key, reason=f"{A.key} stays on the cluster: the {setting} is Abandon"
+        cluster="c1",
+        placement=WEB,
+        key=A.key,
+        reason=(f"{A.key}" + ApplyText.STAYS_CLUSTER_ABANDON(entry="", setting=setting)),
     )
 
 

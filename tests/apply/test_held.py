@@ -12,12 +12,14 @@ from gitfleet.api.strategies import DeletePropagation
 from gitfleet.api.values import NamespacedName
 from gitfleet.apply import Comparisons, Ignored, PlansMemo, Wanted, plan_fleet, record_all_intended, settle_all
 from gitfleet.apply.held import as_wanted, taken_back, with_held
+from gitfleet.apply.texts import ApplyText
 from gitfleet.formats.managed_fields import ROLLOUT_MANAGER
 from gitfleet.model.failures import Failures
 from gitfleet.model.held_fields import ABSENT, Fields, HeldFields
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Keep, KeepCode, Operation, Outcome, OutcomeCode, Release, Update
 from gitfleet.model.state import FleetState
+from gitfleet.model.texts import ModelText
 from tests.apply.model_cluster import manifest, namespace
 from tests.apply.test_fleet import HERE, seen
 from tests.apply.test_plan_apply import WEB, live, only, owned, plan, work
@@ -132,7 +134,12 @@ ENTRY = owned(DEPLOYMENT, there())
 NEWER = deployment("web:2")
 DRIFT = {"when_to_apply": "IfNotDrifted"}
 FULL = {"comparison_option": "FullComparison"}
-LEFT_BY = "Deployment/ns/web is as a rollout left it: /spec/replicas is 3 and should be 5, written by gitfleet-rollout"
+LEFT_BY = ApplyText.ROLLOUT_LEFT(
+    key="Deployment/ns/web",
+    first=ApplyText.IS_AND_SHOULD_BE(
+        path="/spec/replicas", there="3", wanted="", by="", more_than_first="5, written by gitfleet-rollout"
+    ),
+)
 AS_APPLIED = "as applied"
 
 
@@ -161,7 +168,12 @@ def test_what_is_held_no_more_is_the_manifests_again(strategy: dict[str, Any]) -
     assert (update.manifest, update.removes) == (DEPLOYMENT, {"f:spec": {"f:replicas": {}}})
     changed = there(replicas=3, by="kubectl-edit")
     refused = decided(DEPLOYMENT, changed, {}, strategy)
-    assert refused.reason == ("Deployment/ns/web drifted: /spec/replicas is 3 and should be 5, written by kubectl-edit")
+    assert refused.reason == (
+        "Deployment/ns/web drifted: "
+        + ApplyText.IS_AND_SHOULD_BE(
+            path="/spec/replicas", there="3", wanted="", by="", more_than_first="5, written by kubectl-edit"
+        )
+    )
     assert isinstance(refused, Update) is (strategy == {})
 
 
@@ -175,7 +187,7 @@ def test_an_object_is_made_and_applied_with_what_is_held_of_it() -> None:
         {**NEWER.body["spec"], "replicas": 3},
         NEWER.digest,
     )
-    assert update.reason == "the manifest of Deployment/ns/web changed"
+    assert update.reason == ApplyText.MANIFEST_CHANGED(key="Deployment/ns/web")
 
 
 def test_a_take_over_and_a_report_see_no_difference_in_what_is_held() -> None:
@@ -200,9 +212,11 @@ def removed(stays: bool, found: LiveObject | None = None, **request: Any) -> lis
 def test_what_a_rollout_still_needs_is_not_deleted_and_neither_is_what_it_lies_in() -> None:
     kept, home = removed(stays=True)
     assert isinstance(kept, Keep) and isinstance(home, Keep)
-    why = "Deployment/ns/web stays: the rollout ns/roll takes its pods away first"
+    why = ApplyText.STAYS_ROLLOUT(
+        entry="Deployment/ns/web", rollout="ns/roll", stays_as=ModelText.TAKES_PODS_AWAY_FIRST()
+    )
     assert (kept.code, kept.reason) == (KeepCode.ROLLOUT, why)
-    why = "Namespace/ns stays: the rollout ns/roll takes pods away first that go with it"
+    why = ApplyText.STAYS_ROLLOUT_TAKES_PODS_AWAY(entry="Namespace/ns", rollout="ns/roll")
     assert (home.code, home.reason) == (KeepCode.NAMESPACE_IN_USE, why)
     assert [type(one) for one in removed(stays=False)] == [Delete, Delete]
     abandoned = removed(stays=True, removing={WEB: DeletePropagation.ABANDON})

@@ -15,6 +15,7 @@ from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import ApplyRequest, Comparisons, plan_apply, record_intended, settle_inventory
 from gitfleet.apply.removed_fields import LAST_APPLIED
 from gitfleet.apply.shapes import shape_digest
+from gitfleet.apply.texts import ApplyText
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import (
     Create,
@@ -78,7 +79,7 @@ CM = config_map("cm", a="1")
 
 def test_an_absent_object_is_created_by_force() -> None:
     assert only(work(CM), live={CM.key: None}) == Create(
-        cluster="c1", placement=WEB, manifest=CM, wave=1, reason="ConfigMap/ns/cm is not on the cluster yet"
+        cluster="c1", placement=WEB, manifest=CM, wave=1, reason=ApplyText.NOT_CLUSTER_YET(key="ConfigMap/ns/cm")
     )
 
 
@@ -113,14 +114,17 @@ def test_what_is_as_applied_is_kept() -> None:
 def test_a_changed_manifest_is_applied() -> None:
     there, new = live(CM), config_map("cm", a="2")
     got = only(work(new), live={CM.key: there}, inventory={CM.key: owned(CM, there)})
-    assert isinstance(got, Update) and got.reason == "the manifest of ConfigMap/ns/cm changed"
+    assert isinstance(got, Update) and got.reason == ApplyText.MANIFEST_CHANGED(key="ConfigMap/ns/cm")
     assert got.resource_version is None
 
 
 def test_drift_is_undone_and_names_the_first_path() -> None:
     there, drifted = live(CM), live(config_map("cm", a="9"))
     got = only(work(CM), live={CM.key: drifted}, inventory={CM.key: owned(CM, there)})
-    assert isinstance(got, Update) and got.reason == "ConfigMap/ns/cm drifted: /data/a is 9 and should be 1"
+    assert isinstance(got, Update) and got.reason == (
+        "ConfigMap/ns/cm drifted: "
+        + ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="9", wanted="", by="", more_than_first="1")
+    )
 
 
 def test_drift_is_refused_with_if_not_drifted_while_the_manifest_is_the_same() -> None:
@@ -155,7 +159,9 @@ def test_full_comparison_reports_what_only_the_live_object_has() -> None:
 def test_takeover(policy: str, there: Manifest, expected: str) -> None:
     got = only(work(CM, when_to_take_over=policy), live={CM.key: live(there)})
     if expected == "update":
-        assert isinstance(got, Update) and got.reason == "ConfigMap/ns/cm was there before and is taken over"
+        assert isinstance(got, Update) and got.reason == ApplyText.TAKEN_OVER(
+            key="ConfigMap/ns/cm", found=ApplyText.WAS_THERE_BEFORE()
+        )
     else:
         assert isinstance(got, Refuse) and got.code == expected
         assert got.details == ((("/data/a", "9", "1"),) if expected == "FailedToTakeOver" else ())
@@ -194,7 +200,10 @@ def test_another_placements_object_is_refused_by_name_and_kept_for_it() -> None:
     entry = owned(CM, there, OTHER)
     got = plan(work(CM), work(CM, placement=OTHER), live={CM.key: there}, inventory={CM.key: entry})
     assert [(type(o), o.placement) for o in got] == [(Keep, OTHER), (Refuse, WEB)]
-    says = "ConfigMap/ns/cm belongs to ClusterResourcePlacement other on this cluster; select it in one of the two"
+    says = (
+        ApplyText.BELONGS_CLUSTER(key="ConfigMap/ns/cm", holder="ClusterResourcePlacement", holder_2="other")
+        + "; select it in one of the two"
+    )
     assert got[1].reason == f"{says} alone"
 
 
@@ -224,7 +233,7 @@ def test_report_diff_compares_and_never_writes_nor_prunes() -> None:
     )
     assert [(type(o), o.code, o.details) for o in got if isinstance(o, Keep)] == [
         (Keep, "FoundDiff", (("/data/a", "9", "1"),)),
-        (Keep, "FoundDiff", (("/", None, "(the whole object)"),)),
+        (Keep, "FoundDiff", (("/", None, ApplyText.WHOLE_OBJECT()),)),
         (Keep, "Held", ()),
     ]
 
@@ -253,16 +262,24 @@ def test_nothing_is_done_to_a_placement_nobody_spoke_of() -> None:
 @pytest.mark.parametrize(
     ("uid", "there", "expected"),
     [
-        ("u1", live(CM), (Release, "ConfigMap/ns/cm is not applied by gitfleet")),
-        ("u1", live(CM, manager="gitfleet"), (Delete, "ClusterResourcePlacement web has it no longer")),
+        ("u1", live(CM), (Release, "ConfigMap/ns/cm " + ApplyText.NOT_APPLIED_GITFLEET())),
+        (
+            "u1",
+            live(CM, manager="gitfleet"),
+            (Delete, ApplyText.NO_LONGER(placement="ClusterResourcePlacement", placement_2="web")),
+        ),
         ("u1", None, (Release, "ConfigMap/ns/cm is gone")),
-        ("u0", live(CM), (Release, "ConfigMap/ns/cm was replaced by somebody else")),
-        (None, live(CM), (Release, "ConfigMap/ns/cm is not applied by gitfleet")),
-        (None, live(CM, manager="gitfleet"), (Delete, "ClusterResourcePlacement web has it no longer")),
+        ("u0", live(CM), (Release, "ConfigMap/ns/cm " + ApplyText.REPLACED_SOMEBODY_ELSE())),
+        (None, live(CM), (Release, "ConfigMap/ns/cm " + ApplyText.NOT_APPLIED_GITFLEET())),
+        (
+            None,
+            live(CM, manager="gitfleet"),
+            (Delete, ApplyText.NO_LONGER(placement="ClusterResourcePlacement", placement_2="web")),
+        ),
         (
             "u1",
             live(CM, manager="gitfleet", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}),
-            (Keep, "ConfigMap/ns/cm is being deleted and waits for its finalizers"),
+            (Keep, ApplyText.BEING_DELETED_WAITS_FINALIZERS(entry="ConfigMap/ns/cm", finalizers="")),
         ),
     ],
 )
@@ -299,7 +316,7 @@ def test_deletions_go_in_reverse_waves_after_everything_else() -> None:
         key=deployment.key,
         uid="d",
         wave=4,
-        reason="ClusterResourcePlacement web has it no longer",
+        reason=ApplyText.NO_LONGER(placement="ClusterResourcePlacement", placement_2="web"),
         propagation=PropagationPolicy.FOREGROUND,
     )
 

@@ -14,6 +14,8 @@ from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import ApplyRequest, plan_apply
+from gitfleet.apply.texts import ApplyText
+from gitfleet.desired.texts import DesiredText
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, PropagationPolicy, Release, Update
@@ -42,7 +44,7 @@ MANY = live(
 CO_OWNED = live(
     CM, manager="gitfleet", metadata={"ownerReferences": ["odd", {"kind": "HelmRelease", "name": "x", "uid": "o"}]}
 )
-OWNED = "stays on the cluster: HelmRelease x owns it, too"
+OWNED = ApplyText.STAYS_CLUSTER() + ": HelmRelease x owns it, too"
 DELETE, ABANDON = DeletePropagation.DELETE, DeletePropagation.ABANDON
 LEAVES: dict[str, Any] = {"removing": {WEB: DELETE}}
 
@@ -84,7 +86,12 @@ FINALIZERS = "is being deleted and waits for its finalizers"
             ENTRY,
             replace(
                 deleted(""),
-                reason="ResourceOverride ns/drop deletes it on this cluster, for ClusterResourcePlacement web",
+                reason=ApplyText.DELETES_CLUSTER(
+                    override="ResourceOverride",
+                    override_2="ns/drop",
+                    placement="ClusterResourcePlacement",
+                    placement_2="web",
+                ),
             ),
         ),
         (
@@ -96,7 +103,7 @@ FINALIZERS = "is being deleted and waits for its finalizers"
         ((), {"live": {CM.key: THERE}, **LEAVES}, ENTRY, deleted("leaves the cluster")),
         ((work(CM),), {"live": {CM.key: THERE}, **LEAVES}, replace(ENTRY, placement=WEB), None),
         ((), {"live": {CM.key: None}, **LEAVES}, ENTRY, released("is gone")),
-        ((), {"live": {CM.key: live(CM, "u2")}, **LEAVES}, ENTRY, released("was replaced by somebody else")),
+        ((), {"live": {CM.key: live(CM, "u2")}, **LEAVES}, ENTRY, released(ApplyText.REPLACED_SOMEBODY_ELSE())),
         ((), {"live": {CM.key: live(CM)}, **LEAVES}, replace(ENTRY, uid=None), released("is not applied by gitfleet")),
         ((), {"live": {CM.key: live(CM)}, **LEAVES}, ENTRY, released("is not applied by gitfleet")),
         ((), {"live": {CM.key: CO_OWNED}, **LEAVES}, ENTRY, released(OWNED)),
@@ -115,51 +122,65 @@ FINALIZERS = "is being deleted and waits for its finalizers"
             (),
             {"live": {CM.key: THERE}, "unreadable": {CM.key: "500"}, **LEAVES},
             ENTRY,
-            kept(KeepCode.UNREADABLE, "could not be read: 500"),
+            kept(KeepCode.UNREADABLE, (DesiredText.COULD_NOT_READ() + ": 500")),
         ),
         ((), LEAVES, ENTRY, kept(KeepCode.NOT_OBSERVED, "was not observed")),
         (
             (),
             {"live": {CM.key: THERE}, "removing": {WEB: ABANDON}},
             ENTRY,
-            released("stays on the cluster: the deleteStrategy is Abandon"),
+            released(ApplyText.STAYS_CLUSTER() + ": the deleteStrategy is Abandon"),
         ),
         (
             (),
             {"removing": {WEB: ABANDON}, "leaving": True},
             ENTRY,
-            released("stays on the cluster: the MemberCluster's deleteOptions.propagationPolicy is Abandon"),
+            released(ApplyText.STAYS_CLUSTER() + ": the MemberCluster's deleteOptions.propagationPolicy is Abandon"),
         ),
-        ((), {"removing": {WEB: ABANDON}}, ENTRY, released("stays on the cluster: the deleteStrategy is Abandon")),
+        (
+            (),
+            {"removing": {WEB: ABANDON}},
+            ENTRY,
+            released(ApplyText.STAYS_CLUSTER() + ": the deleteStrategy is Abandon"),
+        ),
         (
             (),
             {"live": {CM.key: THERE}, "removing": {OTHER: DELETE}},
             ENTRY,
-            kept(KeepCode.HELD, "stays as it is: nothing was decided about it"),
+            kept(KeepCode.HELD, ("stays as it is: " + ApplyText.NOTHING_DECIDED_ABOUT())),
         ),
         (
             (work(error="no such path"),),
             {"live": {CM.key: THERE}},
             ENTRY,
-            kept(KeepCode.HELD, "stays as it is: the resources could not be overridden: no such path"),
+            kept(
+                KeepCode.HELD,
+                ("stays as it is: " + ApplyText.RESOURCES_COULD_NOT(what="overridden", error="no such path")),
+            ),
         ),
         (
             (replace(work(error="no such path"), unwrapped=False),),
             {"live": {CM.key: THERE}},
             ENTRY,
-            kept(KeepCode.HELD, "stays as it is: the resources could not be unwrapped: no such path"),
+            kept(
+                KeepCode.HELD,
+                ("stays as it is: " + ApplyText.RESOURCES_COULD_NOT(what="unwrapped", error="no such path")),
+            ),
         ),
         (
             (work(CM, error="no such path"),),
             {"live": {CM.key: THERE}},
             ENTRY,
-            kept(KeepCode.HELD, "stays as it is: the resources could not be overridden: no such path"),
+            kept(
+                KeepCode.HELD,
+                ("stays as it is: " + ApplyText.RESOURCES_COULD_NOT(what="overridden", error="no such path")),
+            ),
         ),
         (
             (work(type="ReportDiff"),),
             {"live": {CM.key: THERE}},
             ENTRY,
-            kept(KeepCode.HELD, "stays as it is: ReportDiff changes nothing"),
+            kept(KeepCode.HELD, ("stays as it is: " + ApplyText.REPORTDIFF_CHANGES_NOTHING())),
         ),
     ],
 )
@@ -243,10 +264,12 @@ def test_a_namespace_stays_for_the_first_by_name_of_all_who_have_something_in_it
 
 PVC = manifest({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": CUSTOM["metadata"]})
 KEEP = "helm.sh/resource-policy: keep"
-IN_NS = "Release Namespace/ns stays on the cluster with PersistentVolumeClaim/ns/x: {by} protects that"
-ITSELF = "Release PersistentVolumeClaim/ns/x stays on the cluster: {by} protects it"
-WAITS = "Keep PersistentVolumeClaim/ns/x stays on the cluster, and Namespace/ns is to stay with it"
-UNREAD = "Keep Namespace/ns stays until PersistentVolumeClaim/ns/x can be read, which would go with it"
+IN_NS = "Release " + ApplyText.STAYS_CLUSTER_PROTECTS_2(
+    entry="Namespace/ns", other="PersistentVolumeClaim/ns/x", by="{by}"
+)
+ITSELF = "Release " + ApplyText.STAYS_CLUSTER_PROTECTS(entry="PersistentVolumeClaim/ns/x", by="{by}")
+WAITS = "Keep " + ApplyText.STAYS_CLUSTER_STAY(entry="PersistentVolumeClaim/ns/x", other="Namespace/ns")
+UNREAD = "Keep " + ApplyText.STAYS_UNTIL_READ(entry="Namespace/ns", other="PersistentVolumeClaim/ns/x")
 
 
 @pytest.mark.parametrize(
@@ -255,9 +278,9 @@ UNREAD = "Keep Namespace/ns stays until PersistentVolumeClaim/ns/x can be read, 
         ((NS, PVC), KEEP, None, (IN_NS, ITSELF)),
         ((NS, PVC), None, "gitfleet.dev/prune: false", (IN_NS, ITSELF)),
         ((NS, PVC), None, "gitfleet.dev/prune: true", ("Delete", "Delete")),
-        ((NS,), KEEP, None, (UNREAD, "Keep PersistentVolumeClaim/ns/x was not observed")),
-        ((NS,), None, None, (UNREAD, "Keep PersistentVolumeClaim/ns/x was not observed")),
-        ((PVC,), KEEP, None, ("Keep Namespace/ns was not observed", WAITS)),
+        ((NS,), KEEP, None, (UNREAD, ("Keep " + ApplyText.NOT_OBSERVED(key="PersistentVolumeClaim/ns/x")))),
+        ((NS,), None, None, (UNREAD, ("Keep " + ApplyText.NOT_OBSERVED(key="PersistentVolumeClaim/ns/x")))),
+        ((PVC,), KEEP, None, (("Keep " + ApplyText.NOT_OBSERVED(key="Namespace/ns")), WAITS)),
     ],
 )
 def test_a_namespace_leaves_the_inventory_with_what_is_protected_in_it_and_no_later(
@@ -298,7 +321,10 @@ def test_a_definition_stays_with_what_is_protected_of_its_kind() -> None:
 def test_what_another_one_owns_goes_with_its_namespace_where_that_goes() -> None:
     there = {CM.key: CO_OWNED, NS.key: live(NS, uid="ns", manager="gitfleet")}
     entries = {m.key: owned(m, there[m.key]) for m in (CM, NS)}
-    for protected, said in ((None, f"goes with {NS.key}, which is deleted: HelmRelease x owns it, too"), (KEEP, OWNED)):
+    for protected, said in (
+        (None, (ApplyText.GOES_DELETED(taker=NS.key) + ": HelmRelease x owns it, too")),
+        (KEEP, OWNED),
+    ):
         entries[NS.key] = replace(entries[NS.key], protected_by=protected)
         found = {o.key: o for o in plan(live=there, inventory=entries, **LEAVES)}
         assert isinstance(found[NS.key], Delete) is (protected is None)
@@ -323,7 +349,7 @@ def test_a_namespace_in_which_something_was_left_before_is_not_deleted() -> None
     entry = replace(owned(NS, there[NS.key]), keeps=("PersistentVolumeClaim/ns/x",))
     (found,) = plan(live=there, inventory={NS.key: entry}, **LEAVES)
     assert isinstance(found, Release)
-    why = "stays on the cluster with PersistentVolumeClaim/ns/x, left in it as never to be deleted"
+    why = ApplyText.STAYS_CLUSTER() + " with PersistentVolumeClaim/ns/x, left in it as never to be deleted"
     assert found.reason == f"Namespace/ns {why}"
 
 
@@ -477,7 +503,7 @@ def test_a_namespace_stays_for_all_that_is_compared_in_it(error: str | None, sta
     reports = work(elsewhere, CM, placement=OTHER, error=error, type="ReportDiff")
     found = plan(reports, live=there, inventory={ns.key: owned(ns, seen)}, **LEAVES)
     (of_web,) = [one for one in found if one.placement == WEB]
-    why = f"{ns.key} stays while ClusterResourcePlacement other has objects in it on this cluster"
+    why = f"{ns.key}" + ApplyText.STAYS_WHILE_OBJECTS_CLUSTER(entry="", user="ClusterResourcePlacement", user_2="other")
     assert (of_web.reason == why) is stays and isinstance(of_web, Keep if stays else Delete)
 
 

@@ -11,6 +11,7 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.apply import record_intended, settle_inventory
+from gitfleet.apply.texts import ApplyText
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Release, Update
@@ -114,7 +115,7 @@ def test_what_is_made_anew_forgets_the_uid_of_what_is_gone() -> None:
     assert record_intended(unchanged, [create]) is unchanged
 
 
-MARKED: dict[str, Any] = {"taken_over": True, "protected_by": "that it was there before gitfleet"}
+MARKED: dict[str, Any] = {"taken_over": True, "protected_by": ApplyText.BEFORE_GITFLEET()}
 UNCONFIRMED = InventoryEntry(key=namespace().key, placement=WEB)
 BEGUN = replace(UNCONFIRMED, to_be_made=True)
 """Seen to be missing, and created by a process whose end nobody knows."""
@@ -192,9 +193,9 @@ PRUNED = {"annotations": {"gitfleet.dev/prune": "true"}}
 @pytest.mark.parametrize(
     ("wanted", "manager", "more", "by"),
     [
-        (namespace(), "kubectl", {}, "that it was there before gitfleet"),
+        (namespace(), "kubectl", {}, ApplyText.BEFORE_GITFLEET()),
         (namespace(), "kubectl", PRUNED, None),
-        (namespace(), "gitfleet", {}, "that it was there before gitfleet"),
+        (namespace(), "gitfleet", {}, ApplyText.BEFORE_GITFLEET()),
         (CM, "kubectl", {}, None),
     ],
     ids=["others made it", "a person asks for it", "nobody recorded it", "nothing goes with it"],

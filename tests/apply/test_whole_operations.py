@@ -13,6 +13,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import plan_apply
 from gitfleet.apply.requests import ApplyRequest
+from gitfleet.apply.texts import ApplyText
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Keep, KeepCode, Operation, Refuse, RefuseCode, Update
@@ -27,7 +28,7 @@ GONE = live(CM, metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
 LABELLED = live(CM, metadata={"labels": {"x": "y"}})
 A_DIFFERS = (("/data/a", "9", "1"),)
 B_IS_MORE = (("/data/b", "2", None),)
-NOT_ASKED = "; what the server filled in counts as well, since the server was not asked yet"
+NOT_ASKED = ApplyText.SERVER_FILLED_COUNTS_WELL(error=ApplyText.SERVER_NOT_ASKED_YET())
 FULL: dict[str, Any] = {"comparison_option": "FullComparison"}
 REPORT: dict[str, Any] = {"type": "ReportDiff"}
 CAREFUL: dict[str, Any] = {"when_to_apply": "IfNotDrifted"}
@@ -64,7 +65,13 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             DRIFTED,
             ENTRY,
             refused(
-                RefuseCode.FOUND_DRIFTS, "ConfigMap/ns/cm drifted: /data/a is 9 and should be 1", DRIFTED, A_DIFFERS
+                RefuseCode.FOUND_DRIFTS,
+                (
+                    "ConfigMap/ns/cm drifted: "
+                    + ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="9", wanted="", by="", more_than_first="1")
+                ),
+                DRIFTED,
+                A_DIFFERS,
             ),
         ),
         (
@@ -73,7 +80,7 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             ENTRY,
             refused(
                 RefuseCode.FOUND_DRIFTS,
-                f"ConfigMap/ns/cm drifted: /data/b is there and should not be{NOT_ASKED}",
+                ("ConfigMap/ns/cm drifted: " + ApplyText.SHOULD_NOT(path="/data/b", by=NOT_ASKED)),
                 MORE,
                 B_IS_MORE,
             ),
@@ -84,51 +91,74 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             ENTRY,
             refused(
                 RefuseCode.FOUND_DRIFTS,
-                f"ConfigMap/ns/cm drifted: /data/a is 9 and should be 1 (and 1 more){NOT_ASKED}",
+                (
+                    "ConfigMap/ns/cm drifted: "
+                    + ApplyText.IS_AND_SHOULD_BE(
+                        path="/data/a", there="9", wanted="", by="", more_than_first=f"1 (and 1 more){NOT_ASKED}"
+                    )
+                ),
                 TWO,
                 (*A_DIFFERS, ("/data/c", "3", None)),
             ),
         ),
-        ({}, DRIFTED, ENTRY, updated("ConfigMap/ns/cm drifted: /data/a is 9 and should be 1", DRIFTED)),
+        (
+            {},
+            DRIFTED,
+            ENTRY,
+            updated(
+                (
+                    "ConfigMap/ns/cm drifted: "
+                    + ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="9", wanted="", by="", more_than_first="1")
+                ),
+                DRIFTED,
+            ),
+        ),
         (
             {},
             SAME,
             replace(ENTRY, shape_digest="before"),
-            updated(
-                "ConfigMap/ns/cm drifted: its labels or annotations changed, or a value is written in another way", SAME
-            ),
+            updated(("ConfigMap/ns/cm drifted: " + ApplyText.LABELS_ANNOTATIONS_CHANGED()), SAME),
         ),
-        ({}, SAME, replace(ENTRY, applied_digest="old"), updated("the manifest of ConfigMap/ns/cm changed", SAME)),
+        (
+            {},
+            SAME,
+            replace(ENTRY, applied_digest="old"),
+            updated(ApplyText.MANIFEST_CHANGED(key="ConfigMap/ns/cm"), SAME),
+        ),
         (
             {},
             SAME,
             replace(ENTRY, applied_digest=None),
-            updated("the last apply of ConfigMap/ns/cm was not confirmed", SAME),
+            updated(ApplyText.LAST_APPLY_NOT_CONFIRMED(key="ConfigMap/ns/cm"), SAME),
         ),
         (
             {},
             SAME,
             replace(ENTRY, shape_digest=None),
-            updated("the last apply of ConfigMap/ns/cm was not confirmed", SAME),
+            updated(ApplyText.LAST_APPLY_NOT_CONFIRMED(key="ConfigMap/ns/cm"), SAME),
         ),
         (
             CAREFUL,
             SAME,
             replace(ENTRY, shape_digest=None),
-            updated("the last apply of ConfigMap/ns/cm was not confirmed", SAME, resource_version="7"),
+            updated(ApplyText.LAST_APPLY_NOT_CONFIRMED(key="ConfigMap/ns/cm"), SAME, resource_version="7"),
         ),
         (
             {},
             GONE,
             ENTRY,
-            kept(KeepCode.TERMINATING, "ConfigMap/ns/cm is being deleted and is made again once it is gone", GONE),
+            kept(KeepCode.TERMINATING, ApplyText.BEING_DELETED_MADE_AGAIN_ONCE(key="ConfigMap/ns/cm"), GONE),
         ),
         (
             {},
             None,
             ENTRY,
             Create(
-                cluster="c1", placement=WEB, manifest=CM, wave=1, reason="ConfigMap/ns/cm was removed from the cluster"
+                cluster="c1",
+                placement=WEB,
+                manifest=CM,
+                wave=1,
+                reason=ApplyText.REMOVED_FROM_CLUSTER(key="ConfigMap/ns/cm"),
             ),
         ),
         (
@@ -136,21 +166,30 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             None,
             replace(ENTRY, uid=None),
             Create(
-                cluster="c1", placement=WEB, manifest=CM, wave=1, reason="ConfigMap/ns/cm is not on the cluster yet"
+                cluster="c1",
+                placement=WEB,
+                manifest=CM,
+                wave=1,
+                reason=ApplyText.NOT_CLUSTER_YET(key="ConfigMap/ns/cm"),
             ),
         ),
-        ({}, SAME, None, updated("ConfigMap/ns/cm was there before and is taken over", SAME)),
+        (
+            {},
+            SAME,
+            None,
+            updated(ApplyText.TAKEN_OVER(key="ConfigMap/ns/cm", found=ApplyText.WAS_THERE_BEFORE()), SAME),
+        ),
         (
             {},
             SAME,
             replace(ENTRY, uid=None),
-            updated("ConfigMap/ns/cm was there before and is taken over", SAME),
+            updated(ApplyText.TAKEN_OVER(key="ConfigMap/ns/cm", found=ApplyText.WAS_THERE_BEFORE()), SAME),
         ),
         (
             {},
             SAME,
             replace(ENTRY, uid="older"),
-            updated("ConfigMap/ns/cm was replaced by somebody else and is taken over", SAME),
+            updated(ApplyText.TAKEN_OVER(key="ConfigMap/ns/cm", found=ApplyText.REPLACED_SOMEBODY_ELSE()), SAME),
         ),
         (
             {"when_to_take_over": "Never"},
@@ -158,7 +197,7 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             replace(ENTRY, uid="older"),
             refused(
                 RefuseCode.NOT_TAKEN_OVER,
-                "ConfigMap/ns/cm was replaced by somebody else and whenToTakeOver is Never",
+                ApplyText.WHENTOTAKEOVER_NEVER(key="ConfigMap/ns/cm", found=ApplyText.REPLACED_SOMEBODY_ELSE()),
                 SAME,
             ),
         ),
@@ -168,7 +207,12 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             None,
             refused(
                 RefuseCode.FAILED_TO_TAKE_OVER,
-                "ConfigMap/ns/cm was there before and differs from its manifest: /data/a is 9 and should be 1",
+                ApplyText.DIFFERS_FROM_MANIFEST(
+                    key="ConfigMap/ns/cm",
+                    found=ApplyText.WAS_THERE_BEFORE(),
+                    first="",
+                    doubt=ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="9", wanted="", by="", more_than_first="1"),
+                ),
                 DRIFTED,
                 A_DIFFERS,
             ),
@@ -179,8 +223,12 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             None,
             refused(
                 RefuseCode.FAILED_TO_TAKE_OVER,
-                "ConfigMap/ns/cm was there before and differs from its manifest: /data/b is there and should not be"
-                f"{NOT_ASKED}",
+                ApplyText.DIFFERS_FROM_MANIFEST(
+                    key="ConfigMap/ns/cm",
+                    found=ApplyText.WAS_THERE_BEFORE(),
+                    first="",
+                    doubt=ApplyText.SHOULD_NOT(path="/data/b", by=NOT_ASKED),
+                ),
                 MORE,
                 B_IS_MORE,
             ),
@@ -189,17 +237,17 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             {"when_to_take_over": "IfNoDiff"},
             MORE,
             None,
-            updated("ConfigMap/ns/cm was there before and is taken over", MORE),
+            updated(ApplyText.TAKEN_OVER(key="ConfigMap/ns/cm", found=ApplyText.WAS_THERE_BEFORE()), MORE),
         ),
-        (REPORT, SAME, None, kept(KeepCode.NO_DIFF_FOUND, "no difference found", SAME)),
-        (REPORT, MORE, None, kept(KeepCode.NO_DIFF_FOUND, "no difference found", MORE)),
+        (REPORT, SAME, None, kept(KeepCode.NO_DIFF_FOUND, ApplyText.NO_DIFFERENCE_FOUND(), SAME)),
+        (REPORT, MORE, None, kept(KeepCode.NO_DIFF_FOUND, ApplyText.NO_DIFFERENCE_FOUND(), MORE)),
         (
             REPORT | FULL,
             MORE,
             None,
             kept(
                 KeepCode.FOUND_DIFF,
-                f"ConfigMap/ns/cm differs: /data/b is there and should not be{NOT_ASKED}",
+                ("ConfigMap/ns/cm differs: " + ApplyText.SHOULD_NOT(path="/data/b", by=NOT_ASKED)),
                 MORE,
                 B_IS_MORE,
             ),
@@ -208,7 +256,15 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             REPORT,
             DRIFTED,
             None,
-            kept(KeepCode.FOUND_DIFF, "ConfigMap/ns/cm differs: /data/a is 9 and should be 1", DRIFTED, A_DIFFERS),
+            kept(
+                KeepCode.FOUND_DIFF,
+                (
+                    "ConfigMap/ns/cm differs: "
+                    + ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="9", wanted="", by="", more_than_first="1")
+                ),
+                DRIFTED,
+                A_DIFFERS,
+            ),
         ),
         (
             REPORT,
@@ -216,9 +272,9 @@ def updated(reason: str, there: LiveObject, **more: Any) -> Update:
             None,
             kept(
                 KeepCode.FOUND_DIFF,
-                "ConfigMap/ns/cm is not on the cluster",
+                ApplyText.NOT_CLUSTER(manifest="ConfigMap/ns/cm"),
                 None,
-                (("/", None, "(the whole object)"),),
+                (("/", None, ApplyText.WHOLE_OBJECT()),),
             ),
         ),
     ],
@@ -232,7 +288,16 @@ def test_one_manifest(
 
 @pytest.mark.parametrize(
     ("owner", "why"),
-    [(WEB, "drifted: /data/a is 9 and should be 1"), (OTHER, "is handed over by ClusterResourcePlacement other")],
+    [
+        (
+            WEB,
+            (
+                "drifted: "
+                + ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="9", wanted="", by="", more_than_first="1")
+            ),
+        ),
+        (OTHER, "is handed over by ClusterResourcePlacement other"),
+    ],
 )
 def test_what_was_applied_before_and_is_wanted_no_more_goes_with_drift_and_as_it_is_handed_over(
     owner: PlacementKey, why: str
@@ -271,7 +336,9 @@ def test_who_wrote_what_drifted_is_said_of_the_first_and_listed_of_all() -> None
     there = LiveObject(wanted.key, {**deployment("web:2", "log:2"), "metadata": metadata})
     place = "/spec/template/spec/containers"
     writers = (FieldWriter(f"{place}/0/image", "kubectl", "t"), FieldWriter(f"{place}/1/image", "helm", "t"))
-    said = f"{place}/0/image is web:2 and should be web:1, written by kubectl (and 1 more)"
+    said = f"{place}" + ApplyText.IS_AND_SHOULD_BE(
+        path="/0/image", there="web:2", wanted="", by="", more_than_first="web:1, written by kubectl (and 1 more)"
+    )
     asked: dict[str, Any] = {"live": {wanted.key: there}, "inventory": {wanted.key: owned(wanted, before)}}
     for strategy, kind, why in (({}, Update, "drifted"), (CAREFUL, Refuse, "drifted"), (REPORT, Keep, "differs")):
         found = only(work(wanted, **strategy), **asked)
@@ -284,7 +351,9 @@ def test_an_owned_object_is_refused_by_its_owner(policy: str) -> None:
     theirs = live(CM, metadata={"ownerReferences": ["odd", {"kind": "HelmRelease", "name": "x"}, {"kind": "B"}]})
     assert only(work(CM, when_to_take_over=policy), live={CM.key: theirs}) == refused(
         RefuseCode.FAILED_TO_TAKE_OVER,
-        "ConfigMap/ns/cm was there before and is owned by HelmRelease x, and allowCoOwnership is not set",
+        ApplyText.OWNED_ALLOWCOOWNERSHIP_NOT_SET(
+            key="ConfigMap/ns/cm", found=ApplyText.WAS_THERE_BEFORE(), owner="HelmRelease x"
+        ),
         theirs,
     )
 
@@ -294,15 +363,22 @@ def test_what_another_placement_has_and_what_could_not_be_seen() -> None:
     _, refusal = plan(work(CM), work(CM, placement=OTHER), live={CM.key: SAME}, inventory={CM.key: entry})
     assert refusal == refused(
         RefuseCode.FAILED_TO_TAKE_OVER,
-        "ConfigMap/ns/cm belongs to ClusterResourcePlacement other on this cluster; select it in one of the two alone",
+        (
+            ApplyText.BELONGS_CLUSTER(key="ConfigMap/ns/cm", holder="ClusterResourcePlacement", holder_2="other")
+            + ApplyText.SELECT_ONE_TWO_ALONE()
+        ),
         SAME,
     )
     unreadable = only(work(CM), unreadable={CM.key: "forbidden"}, live={CM.key: SAME}, inventory={CM.key: ENTRY})
-    assert unreadable == kept(KeepCode.UNREADABLE, "ConfigMap/ns/cm could not be read: forbidden", None)
-    assert only(work(CM)) == kept(KeepCode.NOT_OBSERVED, "ConfigMap/ns/cm was not observed", None)
+    assert unreadable == kept(
+        KeepCode.UNREADABLE, ApplyText.COULD_NOT_READ(key="ConfigMap/ns/cm", unreadable="forbidden"), None
+    )
+    assert only(work(CM)) == kept(KeepCode.NOT_OBSERVED, ApplyText.NOT_OBSERVED(key="ConfigMap/ns/cm"), None)
     after = config_map("z")
     twice = plan(work(CM, CM, after), live={CM.key: SAME, after.key: None}, inventory={CM.key: ENTRY})
-    why = "ConfigMap/ns/cm stands more than once in ClusterResourcePlacement web"
+    why = ApplyText.STANDS_MORE_ONCE(
+        manifest="ConfigMap/ns/cm", placement="ClusterResourcePlacement", placement_2="web"
+    )
     assert twice[1] == refused(RefuseCode.DUPLICATED, why, None)
     assert isinstance(twice[2], Create)
 
@@ -328,7 +404,7 @@ def test_an_object_that_cannot_be_judged_is_refused_or_kept_and_the_next_is_plan
         cluster="c1",
         placement=WEB,
         key=CM.key,
-        reason="ConfigMap/ns/cm stays: it cannot be judged",
+        reason=ApplyText.STAYS_CANNOT_JUDGED(entry="ConfigMap/ns/cm"),
         code=KeepCode.INTERNAL_ERROR,
     )
     assert [found.subject for found in failures.found] == [Subject.of_object(CM.key, "c1")]

@@ -17,8 +17,10 @@ from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval
 from gitfleet.api.values import NamespacedName
 from gitfleet.approvals import given as meant_for
 from gitfleet.approvals import next_name, path_of, strictest
+from gitfleet.approvals.texts import ApprovalsText
 from gitfleet.formats.git_names import GITFLEET
 from gitfleet.model.approvals import ApprovalCommit, ApprovalFacts, Asked, FactsByApproval, Verdict, by_request
+from tests.texts import part
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ASKED = Asked(name="hold-web-dddddddddd", digest="d" * 64, commit="c" * 40)
@@ -76,15 +78,15 @@ ANN, BOB = "ann@example.org", "bob@example.org"
         (facts(ApprovalPolicy(), by(US)), ""),
         (
             replace(facts(ApprovalPolicy(), by(ANN)), failure="the line broke"),
-            "counts for nothing, since the line broke",
+            ApprovalsText.COUNTS_NOTHING_SINCE(failure="the line broke"),
         ),
         (
             replace(facts(ApprovalPolicy(), by(ANN)), documents=2),
-            "counts for nothing in a file with other documents; give it a file of its own",
+            ApprovalsText.COUNTS_NOTHING_FILE_OTHER_DOCUMENTS(),
         ),
         (
             replace(facts(ApprovalPolicy(), by(ANN)), older=True),
-            "was there before it was asked for, and an approval is for one request; approve again",
+            ApprovalsText.BEFORE_ASKED_APPROVAL_ONE_REQUEST(),
         ),
         (facts(SIGNED, by(ANN, signer=ANN)), ""),
         (facts(SIGNED, by(BOB), by(ANN, signer=ANN)), ""),
@@ -97,37 +99,37 @@ ANN, BOB = "ann@example.org", "bob@example.org"
         (facts(HOUR, by(ANN, age=3600)), ""),
         (
             facts(HOUR, by(ANN, age=3601)),
-            "expired: its commit aaaaaaaaaa is older than 1h0m0s (expiresAfter); approve again",
+            ApprovalsText.EXPIRED_OLDER_EXPIRESAFTER(name="its commit aaaaaaaaaa", limit="1h0m0s"),
         ),
         (facts(HOUR, by(ANN, age=-300)), ""),
         (
             facts(HOUR, by(US, age=3601)),
-            "expired: its commit aaaaaaaaaa is older than 1h0m0s (expiresAfter); approve again",
+            ApprovalsText.EXPIRED_OLDER_EXPIRESAFTER(name="its commit aaaaaaaaaa", limit="1h0m0s"),
         ),
         (
             facts(HOUR, by(ANN, age=-3600)),
-            "counts for nothing, since its commit aaaaaaaaaa says that it was made in the future; approve again",
+            ApprovalsText.COUNTS_NOTHING_SINCE_SAYS_MADE(name="its commit aaaaaaaaaa"),
         ),
         (facts(SEPARATE, by(ANN), authors=frozenset({BOB})), ""),
         (
             facts(SEPARATE, by(ANN), authors=frozenset({BOB, ANN})),
-            "was given by ann@example.org, who made the change (separateDuties); another person must approve",
+            ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES(person="ann@example.org"),
         ),
         (
             facts(replace(SIGNED, separate_duties=True), by(ANN, signer="ann"), authors=frozenset({ANN})),
-            "was given by ann, who made the change (separateDuties); another person must approve",
+            ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES(person="ann"),
         ),
         (
             facts(SEPARATE, by(US)),
-            "names no person, as its commit is gitfleet's own; merge it by a merge commit, or use gitfleet approve",
+            ApprovalsText.NAMES_NO_PERSON(),
         ),
         (
             facts(TWO, by(US)),
-            "names no person, as its commit is gitfleet's own; merge it by a merge commit, or use gitfleet approve",
+            ApprovalsText.NAMES_NO_PERSON(),
         ),
         (
             facts(replace(SIGNED, separate_duties=True), by(BOB, signer="Ann@example.org"), authors=frozenset({ANN})),
-            "was given by Ann@example.org, who made the change (separateDuties); another person must approve",
+            ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES(person="Ann@example.org"),
         ),
         (
             facts(replace(SIGNED, separate_duties=True), by(ANN, committer=BOB, signer="x"), authors=frozenset({ANN})),
@@ -145,7 +147,7 @@ ANN, BOB = "ann@example.org", "bob@example.org"
         (facts(SEPARATE, by(ANN), by(US), authors=frozenset({BOB})), ""),
         (
             facts(SEPARATE, by(US, committer="noreply@github.com")),
-            "names no person, as its commit is gitfleet's own; merge it by a merge commit, or use gitfleet approve",
+            ApprovalsText.NAMES_NO_PERSON(),
         ),
     ],
 )
@@ -163,8 +165,12 @@ def test_one_approval_counts_or_says_why_not(known: ApprovalFacts, why: str) -> 
     ("people", "counts", "waits"),
     [
         ([ANN, BOB], True, ""),
-        ([ANN], False, "1 of 2 approvals are there, by ann@example.org"),
-        ([ANN, ANN, ANN], False, "1 of 2 approvals are there, by ann@example.org"),
+        ([ANN], False, ApprovalsText.APPROVALS_ARE_THERE_BY(count="1", required="2", people="ann@example.org")),
+        (
+            [ANN, ANN, ANN],
+            False,
+            ApprovalsText.APPROVALS_ARE_THERE_BY(count="1", required="2", people="ann@example.org"),
+        ),
     ],
 )
 def test_so_many_distinct_people_must_approve(people: list[str], counts: bool, waits: str) -> None:
@@ -194,16 +200,20 @@ def test_what_counts_is_said_beside_what_does_not() -> None:
     given[wrong.key] = wrong
     second, third = (NamespacedName("", name) for name in names[:2])
     known = {key: ApprovalFacts() for key in (second, third)}
-    sentence = f"is for another request than {ASKED.name}, as its annotation {DIGEST} says; approve the one that waits"
+    sentence = ApprovalsText.ANOTHER_REQUEST(
+        asked=ASKED.name, digest=ApprovalsText.ANNOTATION_SAYS_APPROVE_ONE_WAITS(digest=DIGEST)
+    )
     fault = Fault("a.yaml", 7, f"ClusterApprovalRequest/{names[2]}", "", sentence, Severity.WARNING)
     verdict = judge(ASKED, given, known, ApprovalPolicy(), NOW)
     assert verdict == Verdict(answer=given[second].conditions[0], faults=(fault,))
     known[third] = facts(replace(TWO, required=3), by(ANN))
-    by_both = f"2 of 3 approvals are there, by ann@example.org and somebody; {fault}"
+    by_both = ApprovalsText.APPROVALS_ARE_THERE_BY(
+        count="2", required="3", people=f"ann@example.org and somebody; {fault}"
+    )
     assert judge(ASKED, given, known, ApprovalPolicy(), NOW) == Verdict(waits=by_both, faults=(fault,))
     known[second] = ApprovalFacts(failure="it broke")
     broken = _counts_for_nothing(names[0], "it broke")
-    waits = f"1 of 3 approvals are there, by ann@example.org; {broken}; {fault}"
+    waits = ApprovalsText.APPROVALS_ARE_THERE_BY(count="1", required="3", people=f"ann@example.org; {broken}; {fault}")
     assert judge(ASKED, given, known, ApprovalPolicy(), NOW) == Verdict(waits=waits, faults=(broken, fault))
     no = approval(f"{ASKED.name}.9", status="False")
     verdict = judge(ASKED, {**given, no.key: no}, known, ApprovalPolicy(), NOW)
@@ -211,7 +221,7 @@ def test_what_counts_is_said_beside_what_does_not() -> None:
 
 
 def _counts_for_nothing(name: str, why: str) -> Fault:
-    sentence = f"counts for nothing, since {why}"
+    sentence = ApprovalsText.COUNTS_NOTHING_SINCE(failure=why)
     return Fault(f"approvals/{name}.yaml", 1, f"ClusterApprovalRequest/{name}", "", sentence, Severity.WARNING)
 
 
@@ -288,7 +298,7 @@ def test_a_signature_is_for_one_request(name: str, digest: str | None, policy: A
     known = facts(replace(policy, required=1), by(ANN, signer=ANN))
     verdict = judge(replace(ASKED, name=name), {given.key: given}, {given.key: known}, ApprovalPolicy(), NOW)
     assert (verdict.answer is not None) is counts
-    assert ("without which a signed commit may be meant for another request" in verdict.waits) is not counts
+    assert (part(ApprovalsText.COUNTS_NOTHING_NO_ANNOTATION) in verdict.waits) is not counts
 
 
 @pytest.mark.parametrize(
@@ -319,7 +329,9 @@ def test_where_nobody_looks_at_commits_only_a_policy_that_asks_nothing_is_met(
     given = approval()
     verdict = judge(ASKED, {given.key: given}, None, policy, NOW)
     assert (verdict.answer is not None) is counts
-    sentence = f"ClusterApprovalRequest/{ASKED.name}: counts for nothing, since who gave it cannot be verified here"
+    sentence = f"ClusterApprovalRequest/{ASKED.name}: " + ApprovalsText.COUNTS_NOTHING_SINCE(
+        failure=ApprovalsText.WHO_GAVE_CANNOT_VERIFIED_HERE()
+    )
     assert verdict.waits == ("" if counts else f"approvals/{ASKED.name}.yaml:1: {sentence}")
     assert judge(ASKED, {given.key: given}, {}, ApprovalPolicy(), NOW).answer is None
 
@@ -333,6 +345,6 @@ def test_an_approval_that_names_another_snapshot_counts_for_nothing(
     one = approval("go-first", status, digest=stage.digest)
     one = replace(one, annotations={**one.annotations, **({} if index is None else {SNAPSHOT_INDEX: index})})
     verdict = judge(stage, {one.key: one}, {one.key: facts(ApprovalPolicy(), by(ANN))}, ApprovalPolicy(), NOW)
-    said = "is for another snapshot than go-first, whose run rolls out 3, as its annotation"
+    said = ApprovalsText.ANOTHER_SNAPSHOT_WHOSE_RUN_ROLLS(asked="go-first", snapshot="3", snapshot_2="its annotation")
     faults = [] if counts else [f"{said} {SNAPSHOT_INDEX} says; approve the one that waits"]
     assert ([fault.message for fault in verdict.faults], verdict.answer is not None) == (faults, counts)

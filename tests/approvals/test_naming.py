@@ -10,6 +10,7 @@ from gitfleet.api.objects import Origin
 from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
 from gitfleet.approvals import name_to_reject, unasked, wrong_approvals
+from gitfleet.approvals.texts import ApprovalsText
 from gitfleet.model.approvals import Asked, by_request
 
 AFTER = Asked(name="go-canary", digest="d", commit="c", aliases=("go-after-canary",))
@@ -31,7 +32,7 @@ def said(waiting: Asked, name: str, namespace: str = "", spec: tuple[str, str] |
     return "".join(f"{fault.object}: {fault.field}: {fault.message}" for fault in found)
 
 
-NAME = "metadata.name: answers no request that is there now; {} waits for an approval of its own"
+NAME = "metadata.name: " + ApprovalsText.ANSWERS_NO_NOW(what="request", name="{}")
 
 
 @pytest.mark.parametrize(
@@ -72,8 +73,10 @@ def test_a_name_that_answers_or_is_meant_for_something_else(name: str) -> None:
             "",
             ("go", "prod"),
             (
-                "ClusterApprovalRequest/go-canary: spec.targetStage: is for stage prod of run go, and go-canary is not"
-                "; correct one of them"
+                "ClusterApprovalRequest/go-canary: spec.targetStage: "
+                + ApprovalsText.STAGE_RUN(
+                    target_stage="prod", parent_run=ApprovalsText.NOT_CORRECT_ONE(why="go", key="go-canary")
+                )
             ),
         ),
         (AFTER, "go-canary", "", ("go", "canary"), ""),
@@ -102,7 +105,7 @@ HOLD = Asked(name="hold-web-eu-abcdefabcd", digest="d", commit="c")
     ],
 )
 def test_a_name_that_may_be_meant_for_a_hold(name: str, namespace: str, meant: bool) -> None:
-    sentence = f"answers no hold that is there now; {HOLD.name} waits for an approval of its own"
+    sentence = ApprovalsText.ANSWERS_NO_NOW(what="hold", name=HOLD.name)
     assert said(HOLD, name, namespace) == (f"ClusterApprovalRequest/{name}: metadata.name: {sentence}" if meant else "")
 
 

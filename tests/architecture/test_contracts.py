@@ -24,7 +24,7 @@ LAYERS: list[list[str]] = [layer.split(" | ") for layer in CONTRACTS["Imports po
 DOMAIN = next(layer for layer in LAYERS if "desired" in layer)
 FRONTED = {*DOMAIN, "state", "views"}
 """Packages that others enter by their front alone."""
-LOOP_CORE = {"chart_files", "chart_output", "kustomize_files", "kustomize_rules"}
+LOOP_CORE = {"chart_files", "chart_output", "kustomize_files", "kustomize_rules", "texts"}
 """Modules of `loop` that are held to the rules of the core."""
 CORE_NAMES = {f"gitfleet.{name}" for layer in LAYERS[LAYERS.index(["ports"]) + 1 :] for name in layer}
 CORE_NAMES |= {f"gitfleet.loop.{name}" for name in LOOP_CORE}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gitfleet.api.kinds import KINDS, Kind
+from gitfleet.desired.texts import DesiredText
 from tests.api.test_adding_a_kind import FAULTY, SOUND, MaintenancePlan
 from tests.cli.conftest import Shell, commit
 from tests.desired.commits import read
@@ -42,7 +43,11 @@ def test_validate_says_every_error_with_its_line(gitfleet: Shell, fleet: Path) -
 
 def test_a_wrong_version_a_namespace_and_a_misspelt_name_are_errors_too() -> None:
     for right, wrong, sentence in (
-        (b"com/v1", b"com/v7", "is not a version of MaintenancePlan that gitfleet reads; use example.com/v1"),
+        (
+            b"com/v1",
+            b"com/v7",
+            DesiredText.NOT_VERSION_GITFLEET_READS(kind="MaintenancePlan", group="example.com", versions="v1"),
+        ),
         (b"{name:", b"{namespace: shop, name:", "does not go with MaintenancePlan, which is a cluster-scoped kind"),
         (b"MaintenancePlan", b"MaintenancPlan", "did you mean MaintenancePlan?"),
     ):

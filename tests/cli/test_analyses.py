@@ -9,12 +9,13 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from gitfleet.analysis.texts import AnalysisText
 from tests import builders
 from tests.cli.conftest import Shell, commit, make_repo
 from tests.realparts.prometheus import PrometheusServer
 
 QUERY = 'max(error_rate{cluster=~"{{ clusters }}",namespace="{{ namespace }}"})'
-NUMBERS = "above the largest allowed 0.05, 1 time running (failureLimit 0)"
+NUMBERS = AnalysisText.ABOVE_LARGEST_ALLOWED(named="", number_text="0.05, 1 time running (failureLimit 0)")
 CLUSTERS = {"canary.one": "canary", "prod-1": "prod"}
 
 
@@ -73,7 +74,11 @@ def test_a_real_prometheus_ends_one_run_and_rolls_the_next_one_back(
     assert "its last run to-3 failed: stage canary: error-rate was 0.2 at " in explained and NUMBERS in explained
     shown = gitfleet("describe", "runs", "to-3", "-C", repo).out
     query = r'max(error_rate{cluster=~"canary\\.one",namespace="shop"})'
-    assert query in shown and "Failed Running:  1" in shown and "above the largest allowed 0.05" in shown
+    assert (
+        query in shown
+        and "Failed Running:  1" in shown
+        and AnalysisText.ABOVE_LARGEST_ALLOWED(named="", number_text="0.05") in shown
+    )
     assert NUMBERS in gitfleet("get", "runs", "-C", repo, "-o", "wide").out
 
 
@@ -81,7 +86,7 @@ def test_an_address_that_is_not_allowed_is_inconclusive_and_says_so(gitfleet: Sh
     repo = make_repo(tmp_path / "fleet", {"README.md": "A fleet"})
     measured(repo, "http://prometheus.example:9090", inconclusiveLimit=0)
     ended = settled_with(gitfleet, repo, "other.example")
-    assert ended.startswith("1 settled") and "error-rate could not be measured at " in ended
+    assert ended.startswith("1 settled") and AnalysisText.COULD_NOT_MEASURED(where="error-rate", at="", why="") in ended
     assert "prometheus.example" in ended and "inconclusive 1 time running (inconclusiveLimit 0)" in ended
 
 
@@ -114,4 +119,7 @@ def test_a_simulation_without_metrics_has_no_data(gitfleet: Shell, tmp_path: Pat
     repo = make_repo(tmp_path / "fleet", {"README.md": "A fleet"})
     measured(repo)
     told = gitfleet("simulate", repo).out
-    assert "error-rate had no data at " in told and "noData is Fail, 1 time running (failureLimit 0)" in told
+    assert (
+        AnalysisText.NO_DATA(where="error-rate", at="", why="") in told
+        and "noData is Fail, 1 time running (failureLimit 0)" in told
+    )

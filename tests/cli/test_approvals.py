@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from gitfleet.adapters.kube.texts import KubeText
+from gitfleet.approvals.texts import ApprovalsText
 from gitfleet.cli.main import run
+from gitfleet.loop.texts import LoopText
 from tests.cli.conftest import GIT, Shell, copied, git, tiered
 from tests.cli.test_holds import pick_nothing
 from tests.realparts import signers
@@ -132,7 +135,7 @@ def forged(fleet: Fleet) -> str:
 
 def self_given(fleet: Fleet) -> str:
     fleet.commit(fleet.ann, {fleet.path: fleet.text()})
-    return "was given by ann@example.com, who made the change (separateDuties); another person must approve"
+    return ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES(person="ann@example.com")
 
 
 def expired(fleet: Fleet) -> str:
@@ -142,13 +145,13 @@ def expired(fleet: Fleet) -> str:
 
 def for_another_digest(fleet: Fleet) -> str:
     fleet.commit(fleet.bob, {fleet.path: fleet.text("0" * 64)})
-    return f"is for another request than {fleet.hold}, as its annotation gitfleet.dev/digest says"
+    return ApprovalsText.ANOTHER_REQUEST(asked=fleet.hold, digest="its annotation gitfleet.dev/digest says")
 
 
 def beside_other_documents(fleet: Fleet) -> str:
     other = fleet.text(name="run-canary")
     fleet.commit(fleet.bob, {fleet.path: f"{other}---\n{fleet.text()}"})
-    return "counts for nothing in a file with other documents; give it a file of its own"
+    return ApprovalsText.COUNTS_NOTHING_FILE_OTHER_DOCUMENTS()
 
 
 def with_a_weaker_policy_in_the_same_commit(fleet: Fleet) -> str:
@@ -207,14 +210,14 @@ def brought_again_by_a_merge_into_it(fleet: Fleet) -> str:
     by_a_signed_merge_of_the_request(fleet)
     _, given = after_it_was_taken_back(fleet.repo, fleet.bob, fleet.path)
     merge_into(fleet.repo, given, {fleet.path: git(fleet.repo, "show", f"{given}:{fleet.path}")})
-    return "no commit is known that added it, and that no later one undid"
+    return LoopText.NO_COMMIT_KNOWN_ADDED()
 
 
 def replayed(fleet: Fleet) -> str:
     """Given for an earlier removal of the same."""
     older = f"{fleet.hold.rpartition('-')[0]}-0123456789"
     fleet.commit(fleet.bob, {f"approvals/{older}.yaml": fleet.text(name=older)})
-    return f"answers no hold that is there now; {fleet.hold} waits for an approval of its own"
+    return ApprovalsText.ANSWERS_NO_NOW(what="hold", name=fleet.hold)
 
 
 COUNT_FOR_NOTHING = (
@@ -310,7 +313,8 @@ def test_the_policy_of_the_process_outranks_the_repositorys(gitfleet: Shell, fle
     fleet.commit(fleet.ann, {fleet.path: fleet.text()})
     gitfleet(*words)
     assert (
-        "1 of 2 approvals are there, by ann@example.com" in gitfleet("get", "holds", "-C", fleet.repo, "-o", "wide").out
+        ApprovalsText.APPROVALS_ARE_THERE_BY(count="1", required="2", people="ann@example.com")
+        in gitfleet("get", "holds", "-C", fleet.repo, "-o", "wide").out
     )
 
     as_person(fleet.repo, fleet.bob, timedelta(), "merge", "--no-ff", f"gitfleet/approve/{fleet.hold}")
@@ -322,11 +326,11 @@ def test_the_policy_of_the_process_outranks_the_repositorys(gitfleet: Shell, fle
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (None, "policy.yaml cannot be read: No such file or directory"),
-        ("{required: 0}", "policy.yaml is no approval policy: required "),
-        ("[1]", "policy.yaml is no approval policy: "),
-        ("a: 1\n---\nb: 2\n", "it must be one YAML document with the fields of spec.approvals"),
-        ("{allowedSigners: nowhere}", "nowhere cannot be read: No such file or directory"),
+        (None, KubeText.CANNOT_READ(source="policy.yaml", error="No such file or directory")),
+        ("{required: 0}", LoopText.NO_APPROVAL_POLICY_2(shown="policy.yaml", place="required", sentence="")),
+        ("[1]", LoopText.NO_APPROVAL_POLICY(shown="policy.yaml", faults="")),
+        ("a: 1\n---\nb: 2\n", LoopText.MUST_ONE_YAML_DOCUMENT_FIELDS()),
+        ("{allowedSigners: nowhere}", KubeText.CANNOT_READ(source="nowhere", error="No such file or directory")),
     ],
 )
 def test_a_policy_that_cannot_be_read_ends_the_process(
@@ -347,7 +351,7 @@ def test_a_forced_push_waits_until_a_person_accepts_the_new_head(gitfleet: Shell
     name = f"rewrite-{new[:12]}"
     before = gitfleet("get", "bindings", "-C", moving, "-o", "name").out
     ran = gitfleet("run", "--until-settled", moving)
-    said = f"main was rewritten: {new[:12]} does not come after {old[:12]}, which is reconciled on"
+    said = LoopText.REWRITTEN_NOT_COME_AFTER(branch="main", new=new[:12], old=old[:12])
     assert said in ran.err and f"settled at commit {old[:12]}" in ran.err
     assert gitfleet("get", "bindings", "-C", moving, "-o", "name").out == before
     assert git(moving, "log", "-1", "--format=%s", f"gitfleet/approve/{name}").startswith(f"Accept {new[:12]}")

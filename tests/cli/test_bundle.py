@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from gitfleet.adapters.kube.texts import KubeText
+from gitfleet.cli.texts import CliText
 from tests.cli.conftest import GIT, Ended, Shell, git, tiered
 from tests.realparts.git_http import GitHttpServer
 
@@ -97,7 +99,7 @@ def test_both_ways(gitfleet: Shell, hub: Path, site: Path, tmp_path: Path) -> No
 
     made, now = ended.err.splitlines()
     assert (ended.code, ended.out) == (0, "")
-    assert made == f"made the bare repository {site}"
+    assert made == CliText.MADE_BARE_REPOSITORY(folder=site)
     assert now == f"{DELIVER} of {site} is now at {(head(hub, DELIVER) or '')[:10]}"
     # One branch, with its history, and nothing else that the hub has.
     refs = git(site, "for-each-ref", "--format=%(objectname) %(refname)").splitlines()
@@ -122,7 +124,7 @@ def test_what_is_there_already_is_no_error(gitfleet: Shell, hub: Path, site: Pat
     first, second = (gitfleet("bundle", "import", site, file, *FROM_HUB, "--create") for _ in range(2))
 
     assert (first.code, second.code) == (0, 0)
-    assert second.err == f"{DELIVER} of {site} was already at {(head(hub, DELIVER) or '')[:10]}\n"
+    assert second.err == (f"{DELIVER} of {site} " + CliText.WAS_ALREADY_AT() + f" {(head(hub, DELIVER) or '')[:10]}\n")
 
 
 def test_later_deliveries_go_on_and_older_ones_are_refused(
@@ -281,13 +283,16 @@ def test_sizes_are_limited_on_both_sides(
     delivered(gitfleet, hub, file)
     refused(
         gitfleet("bundle", "import", site, file, *FROM_HUB, "--create", "--max-size", "2"),
-        f"{file} is larger than 2 MiB",
+        (f"{file}" + CliText.LARGER_MIB(shown="", max_size="2")),
     )
     assert not site.exists()
     sparse = tmp_path / "sparse"
     with sparse.open("wb") as opened:
         opened.truncate(100 << 30)
-    refused(gitfleet("bundle", "import", site, sparse, *FROM_HUB), f"{sparse} is larger than 64 MiB")
+    refused(
+        gitfleet("bundle", "import", site, sparse, *FROM_HUB),
+        (f"{sparse}" + CliText.LARGER_MIB(shown="", max_size="64")),
+    )
     # A small file that unfolds to a large one.
     monkeypatch.setattr("gitfleet.adapters.git.bundles._LARGEST_OBJECT_BYTES", 1 << 20)
     put(hub, DELIVER, {"delivery.yaml": bytes(2 << 20)})
@@ -328,9 +333,15 @@ def test_a_small_file_that_unfolds_to_gigabytes_is_refused(gitfleet: Shell, hub:
 
 def test_a_file_that_cannot_be_read_or_written(gitfleet: Shell, hub: Path, site: Path, tmp_path: Path) -> None:
     nowhere = tmp_path / "absent" / "file"
-    refused(gitfleet("bundle", "export", hub, nowhere, *TO_MEMBER), f"{nowhere} cannot be written: No such file")
+    refused(
+        gitfleet("bundle", "export", hub, nowhere, *TO_MEMBER),
+        (f"{nowhere}" + CliText.CANNOT_WRITTEN(file="", strerror="No such file")),
+    )
     refused(gitfleet("bundle", "export", hub, tmp_path, *TO_MEMBER), f"{tmp_path} cannot be written")
-    refused(gitfleet("bundle", "import", hub, nowhere, *FROM_HUB), f"{nowhere} cannot be read: No such file")
+    refused(
+        gitfleet("bundle", "import", hub, nowhere, *FROM_HUB),
+        (f"{nowhere}" + KubeText.CANNOT_READ(source="", error="No such file")),
+    )
     refused(gitfleet("bundle", "import", site, nowhere, *FROM_HUB), "cannot be read")
     file = delivered(gitfleet, hub, tmp_path / "file")
     refused(gitfleet("bundle", "import", site, file, *FROM_HUB), "There is no git repository")
@@ -462,7 +473,7 @@ def test_who_loses_a_race_judges_again(
     ended = gitfleet("bundle", "import", git_http.url("fleet"), file, *FROM_MEMBER)
     if theirs is None:
         assert (ended.code, head(far, MEMBER)) == (0, ours)
-        assert "was already at" in ended.err
+        assert CliText.WAS_ALREADY_AT() in ended.err
     else:
         refused(ended, "is not newer than the report")
         assert git(far, "show", f"{MEMBER}:report.yaml") == "a newer report\n"

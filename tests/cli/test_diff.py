@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from gitfleet.apply.texts import ApplyText
+from gitfleet.cli.texts import CliText
+from gitfleet.views.texts import ViewsText
 from tests.cli.conftest import Shell, commit
 
 GREETING = Path("resources/web/web.yaml")
@@ -27,7 +30,11 @@ def with_greeting(repo: Path, old: str, new: str) -> None:
 
 def test_the_clusters_differ_until_the_rollout_has_reached_them(gitfleet: Shell, here: Path) -> None:
     same = gitfleet("diff", "web", "-C", here, "--detailed-exitcode")
-    assert (same.code, same.out, same.err) == (0, "eu-west-1, us-east-1: no difference in 4 objects\n", "")
+    assert (same.code, same.out, same.err) == (
+        0,
+        ("eu-west-1, us-east-1: " + CliText.NO_DIFFERENCE(count="4 objects") + "\n"),
+        "",
+    )
 
     with_greeting(here, "Hello from gitfleet", "Good morning")
     differs = gitfleet("diff", "web", "-C", here, "--detailed-exitcode")
@@ -38,10 +45,10 @@ def test_the_clusters_differ_until_the_rollout_has_reached_them(gitfleet: Shell,
         "    /data/greeting",
         "      - Hello from gitfleet",
         "      + Good morning",
-        "us-east-1: no difference in 4 objects",
+        ("us-east-1: " + CliText.NO_DIFFERENCE(count="4 objects")),
     ]
     one = gitfleet("diff", "web", "us-east-1", "-C", here, "--rev", "main")
-    assert (one.code, one.out) == (0, "us-east-1: no difference in 4 objects\n")
+    assert (one.code, one.out) == (0, ("us-east-1: " + CliText.NO_DIFFERENCE(count="4 objects") + "\n"))
 
     gitfleet("run", "--until-settled", here)
     document = json.loads(gitfleet("diff", "web", "-C", here, "-o", "json").out)
@@ -71,8 +78,8 @@ def test_objects_that_are_new_or_go_and_clusters_that_are_new(gitfleet: Shell, h
 
     lines = gitfleet("diff", "web", "eu-west-1", "-C", here).out.splitlines()
     assert lines[1:] == [
-        "  ConfigMap/web/more is not on the cluster",
-        "  Service/web/web is on the cluster and no longer wanted",
+        ("  " + ApplyText.NOT_CLUSTER(manifest="ConfigMap/web/more")),
+        ("  Service/web/web " + ViewsText.CLUSTER_NO_LONGER_WANTED()),
     ]
     gitfleet("run", "--once", here)
     between = gitfleet("diff", "web", "--snapshots", "0", "1", "-C", here).out.splitlines()
@@ -88,15 +95,15 @@ def test_a_cluster_that_cannot_be_asked_is_an_error_and_the_others_are_compared(
     commit(here, {"clusters/us-east-1.yaml": member.replace("simulated: true", "context: nowhere")})
 
     ended = gitfleet("diff", "web", "-C", here)
-    assert (ended.code, ended.out) == (1, "eu-west-1: no difference in 4 objects\n")
-    assert ended.err.startswith("error: us-east-1 was not compared: ")
+    assert (ended.code, ended.out) == (1, ("eu-west-1: " + CliText.NO_DIFFERENCE(count="4 objects") + "\n"))
+    assert ended.err.startswith("error: us-east-1 " + ViewsText.NOT_COMPARED() + ": ")
     assert len(ended.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
     ("words", "talk"),
     [
-        (("wbe",), 'error: there is no placement "wbe"'),
+        (("wbe",), ("error: " + ViewsText.NO_PLACEMENT(name="wbe"))),
         (("web", "eu-wst-1"), "error: web has nothing on a cluster eu-wst-1\nhint: did you mean eu-west-1?\n"),
         (("web", "--snapshots", "0", "9"), "error: web has no snapshot 9\nhint: snapshots: 0\n"),
         (("web", "eu-west-1", "--snapshots", "0", "0"), "error: --snapshots compares two snapshots"),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gitfleet.cli.texts import CliText
 from tests.cli.conftest import Shell, tiered
 
 _STRANGER = ("unshare", "--user", "--map-user=12345", "--map-group=12345")
@@ -34,7 +35,7 @@ def as_stranger(*words: str | Path, **variables: str) -> tuple[int, str]:
 
 
 COMMANDS = [("validate",), ("plan", "--clusters", "none"), ("run", "--once"), ("get", "crp", "-C")]
-NO_HOME = "there is no home folder to keep the cache in"
+NO_HOME = CliText.NO_HOME_FOLDER_KEEP_CACHE()
 
 
 @needs_strangers

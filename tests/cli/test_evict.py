@@ -7,6 +7,9 @@ from pathlib import Path
 
 import yaml
 
+from gitfleet.cli.texts import CliText
+from gitfleet.rollout.texts import RolloutText
+from gitfleet.views.texts import ViewsText
 from tests import builders
 from tests.cli.conftest import Shell, commit, git
 
@@ -24,7 +27,7 @@ spec:
           metadata: {name: drain}
           spec: {placementName: web, clusterName: us-east-1}
 """
-NO_BUDGET = "Eviction is allowed, no ClusterResourcePlacementDisruptionBudget specified"
+NO_BUDGET = RolloutText.EVICTION_ALLOWED_NO_BUDGET_SPECIFIED()
 
 
 def test_an_eviction_is_committed_planned_carried_out_and_listed(gitfleet: Shell, moving: Path) -> None:
@@ -33,8 +36,8 @@ def test_an_eviction_is_committed_planned_carried_out_and_listed(gitfleet: Shell
     made = git(moving, "rev-parse", "main").strip()
     assert said.err.splitlines() == [
         "evictions/web-us-east-1.yaml evicts web from us-east-1",
-        f"committed to main as {made[:10]} by person@example.com",
-        "us-east-1 may be picked again at once, unless it has a taint that web does not tolerate",
+        CliText.COMMITTED_AS_BY(branch="main", commit=made[:10], email="", merge="person@example.com"),
+        CliText.PICKED_AGAIN_ONCE(cluster="us-east-1", placement="web"),
     ]
     assert git(moving, "log", "-1", "--format=%s") == "Evict web from us-east-1\n"
     assert yaml.safe_load((moving / "evictions" / "web-us-east-1.yaml").read_text()) == builders.eviction(
@@ -83,15 +86,15 @@ def test_each_eviction_has_a_name_of_its_own(gitfleet: Shell, moving: Path) -> N
         said = gitfleet("evict", "web", "us-east-1", "-C", f"file://{moving}")
         assert said.err.startswith(f"evictions/{expected}.yaml evicts")
     on_branch = gitfleet("evict", "web", "eu-west-1", "-C", moving, "--branch", "drain")
-    assert "; merge it into main" in on_branch.err
+    assert CliText.MERGE_INTO(watched="main") in on_branch.err
     assert git(moving, "show", "drain:evictions/web-eu-west-1.yaml")
 
 
 REFUSED = {
-    ("wbe", "us-east-1"): 'there is no placement "wbe"',
-    ("web", "us-lab-1"): "web is not placed on a cluster us-lab-1",
+    ("wbe", "us-east-1"): ViewsText.NO_PLACEMENT(name="wbe"),
+    ("web", "us-lab-1"): CliText.NOT_PLACED_CLUSTER(placement="web", cluster="us-lab-1"),
     ("team/web", "us-east-1"): "team/web is a ResourcePlacement, and only a ClusterResourcePlacement",
-    ("fixed", "us-east-1"): "fixed has placementType PickFixed and cannot be evicted",
+    ("fixed", "us-east-1"): CliText.PLACEMENTTYPE_PICKFIXED_CANNOT_EVICTED(placement="fixed"),
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gitfleet.cli.fail_on import Condition, read_conditions
+from gitfleet.cli.texts import CliText
 from tests.cli.conftest import Shell, commit
 from tests.cli.test_validate import BAD
 
@@ -25,29 +26,31 @@ GOOD = {
 }
 THERE_ARE = "there are errors, unreachable, held, create, update, delete, refuse, leave, none"
 BAD_SPELLINGS = {
-    "": "there is an empty condition between the commas",
-    "errors,": "there is an empty condition between the commas",
-    "error": '"error" is no condition; did you mean errors?',
-    "Errors": '"Errors" is no condition; did you mean errors?',
-    "deletes": '"deletes" is no condition; did you mean delete?',
-    "deletions>30%": f'"deletions" is no condition; {THERE_ARE}',
-    "unreachble": '"unreachble" is no condition; did you mean unreachable?',
-    "hold": '"hold" is no condition; did you mean held?',
-    "xyz": f'"xyz" is no condition; {THERE_ARE}',
-    "errors delete": f'"errors delete" is no condition; {THERE_ARE}',
-    "errors>3": '"errors" takes no number: write it alone',
-    "held>1": '"held" takes no number: write it alone',
-    "delete>=30%": '"delete>=30%": only ">" is known, as in delete>30%',
-    "delete=3": '"delete=3": only ">" is known, as in delete>3',
-    "delete<3": '"delete<3": only ">" is known, as in delete>3',
-    "delete>": '"delete>": behind ">" stands a whole number, or one with "%", as in delete>10',
-    "delete>%": '"delete>%": behind ">" stands a whole number, or one with "%", as in delete>10',
-    "delete>many": '"delete>many": behind ">" stands a whole number, or one with "%", as in delete>10',
-    "delete>-1": '"delete>-1": behind ">" stands a whole number, or one with "%", as in delete>10',
-    "delete>1.5%": '"delete>1.5%": behind ">" stands a whole number, or one with "%", as in delete>10',
-    "delete>101%": '"delete>101%" can never be met: no share is more than 100%',
-    "create>10%": '"create>10%": create takes a number, a share is of update and delete and leave alone',
-    "none,errors": '"none" stands alone: with it nothing makes the plan fail',
+    "": CliText.EMPTY_CONDITION_BETWEEN_COMMAS(),
+    "errors,": CliText.EMPTY_CONDITION_BETWEEN_COMMAS(),
+    "error": CliText.NO_CONDITION(word="error", meant="did you mean errors?"),
+    "Errors": CliText.NO_CONDITION(word="Errors", meant="did you mean errors?"),
+    "deletes": CliText.NO_CONDITION(word="deletes", meant="did you mean delete?"),
+    "deletions>30%": CliText.NO_CONDITION(word="deletions", meant=THERE_ARE),
+    "unreachble": CliText.NO_CONDITION(word="unreachble", meant="did you mean unreachable?"),
+    "hold": CliText.NO_CONDITION(word="hold", meant="did you mean held?"),
+    "xyz": CliText.NO_CONDITION(word="xyz", meant=THERE_ARE),
+    "errors delete": CliText.NO_CONDITION(word="errors delete", meant=THERE_ARE),
+    "errors>3": CliText.TAKES_NO_NUMBER(word="errors"),
+    "held>1": CliText.TAKES_NO_NUMBER(word="held"),
+    "delete>=30%": CliText.ONLY_KNOWN(text="delete>=30%", word="delete", found="", found_2="30%"),
+    "delete=3": CliText.ONLY_KNOWN(text="delete=3", word="delete", found="", found_2="3"),
+    "delete<3": CliText.ONLY_KNOWN(text="delete<3", word="delete", found="", found_2="3"),
+    "delete>": CliText.BEHIND_STANDS_WHOLE_NUMBER(text="delete>", word="delete"),
+    "delete>%": CliText.BEHIND_STANDS_WHOLE_NUMBER(text="delete>%", word="delete"),
+    "delete>many": CliText.BEHIND_STANDS_WHOLE_NUMBER(text="delete>many", word="delete"),
+    "delete>-1": CliText.BEHIND_STANDS_WHOLE_NUMBER(text="delete>-1", word="delete"),
+    "delete>1.5%": CliText.BEHIND_STANDS_WHOLE_NUMBER(text="delete>1.5%", word="delete"),
+    "delete>101%": CliText.NEVER_MET_NO_SHARE_MORE(text="delete>101%"),
+    "create>10%": CliText.TAKES_NUMBER_SHARE_ALONE(
+        text="create>10%", word="create", shared="update and delete and leave"
+    ),
+    "none,errors": CliText.NONE_STANDS_ALONE(),
 }
 
 
@@ -77,13 +80,13 @@ DOCUMENT: dict[str, Any] = {
         "create": counts(4, 6.7), "update": counts(0, 0), "delete": counts(18, 30.0), "refuse": counts(1, 1.7),
     },
 }  # fmt: skip
-DELETED = "18 objects of 60 placed (30%) would be deleted"
+DELETED = "18 objects of 60 placed (30%) " + CliText.WOULD_DELETED()
 MET = {
-    "errors": "the commit has 1 error and 1 placement cannot be rolled out",
+    "errors": CliText.COMMIT_HAS(count=("1 error and 1 " + CliText.CANNOT_ROLLED_OUT(count="placement"))),
     "unreachable": "2 clusters do not answer",
     "held": "1 removal is held",
-    "create": "4 objects would be created",
-    "create>3": "4 objects would be created",
+    "create": ("4 objects " + CliText.WOULD_CREATED()),
+    "create>3": ("4 objects " + CliText.WOULD_CREATED()),
     "create>4": "",
     "update": "",
     "update>0%": "",
@@ -92,10 +95,10 @@ MET = {
     "delete>18": "",
     "delete>29%": DELETED,
     "delete>30%": "",
-    "refuse": "1 object would be refused",
-    "leave": "3 of 10 clusters would leave the fleet",
-    "leave>2": "3 of 10 clusters would leave the fleet",
-    "leave>29%": "3 of 10 clusters would leave the fleet",
+    "refuse": ("1 object " + CliText.WOULD_REFUSED()),
+    "leave": CliText.WOULD_LEAVE_FLEET(number="3", count="10 clusters"),
+    "leave>2": CliText.WOULD_LEAVE_FLEET(number="3", count="10 clusters"),
+    "leave>29%": CliText.WOULD_LEAVE_FLEET(number="3", count="10 clusters"),
     "leave>30%": "",
 }
 
@@ -122,13 +125,17 @@ def failing(gitfleet: Shell, repo: Path, *words: str) -> tuple[int, list[str]]:
 def test_errors_of_the_commit_make_a_plan_fail(gitfleet: Shell, fleet: Path) -> None:
     assert failing(gitfleet, fleet) == (0, [])
     assert failing(gitfleet, fleet, "--fail-on", "delete,held") == (0, [])
-    created = ["plan fails on create>10: 24 objects would be created"]
+    created = [CliText.PLAN_FAILS(condition="create>10", sentence=("24 objects " + CliText.WOULD_CREATED()))]
     assert failing(gitfleet, fleet, "--fail-on", "create>10,delete") == (1, created)
     assert failing(gitfleet, fleet, "--fail-on", "create>10", "--detailed-exitcode") == (1, created)
     assert failing(gitfleet, fleet, "--detailed-exitcode") == (2, [])
     commit(fleet, {"placements/bad.yaml": BAD})
     code, said = failing(gitfleet, fleet)
-    assert code == 1 and len(said) == 1 and said[0].startswith("plan fails on errors: the commit has ")
+    assert (
+        code == 1
+        and len(said) == 1
+        and said[0].startswith(CliText.PLAN_FAILS(condition="errors", sentence=CliText.COMMIT_HAS(count="")))
+    )
     assert failing(gitfleet, fleet, "--fail-on", "none") == (0, [])
     assert failing(gitfleet, fleet, "--fail-on", "none", "--detailed-exitcode") == (2, [])
 
@@ -137,5 +144,5 @@ def test_a_misspelt_condition_is_wrong_usage(gitfleet: Shell, fleet: Path) -> No
     ended = gitfleet("plan", fleet, "--fail-on", "deletes>30%")
     assert (ended.code, ended.out) == (64, "")
     assert ended.err.splitlines()[0] == (
-        "error: invalid value for '--fail-on': \"deletes\" is no condition; did you mean delete?"
+        "error: invalid value for '--fail-on': " + CliText.NO_CONDITION(word="deletes", meant="did you mean delete?")
     )

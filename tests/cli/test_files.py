@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from gitfleet.cli.init import layout_files
+from gitfleet.cli.texts import CliText
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from tests.cli.conftest import Shell, commit
 
@@ -52,7 +53,7 @@ def test_render(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
 
     files = sorted(str(path.relative_to(out)) for path in out.rglob("*.yaml"))
     assert (ended.code, ended.out) == (0, "")
-    assert ended.err == f"{len(files)} files for 4 clusters are in {out}\n"
+    assert ended.err == (f"{len(files)}" + CliText.FILES_CLUSTERS(count="", count_2="4", out=out) + "\n")
     assert files[:4] == [
         "eu-north-1/monitoring/01-namespace_monitoring.yaml",
         "eu-north-1/monitoring/08-configmap_monitoring_probe-targets.yaml",
@@ -117,7 +118,7 @@ def test_render_twice_gives_the_same_bytes_and_needs_an_empty_folder(
     again = gitfleet("render", fleet, "--out", tmp_path / "one")
 
     assert one == two
-    assert again.err.startswith(f"error: {tmp_path / 'one'} is not an empty folder\n")
+    assert again.err.startswith(f"error: {tmp_path / 'one'}" + CliText.NOT_EMPTY_FOLDER(out="") + "\n")
     assert gitfleet("render", fleet, "--out", fleet / "README.md").code == 1
 
 
@@ -213,6 +214,6 @@ def test_demo_deletes_nobody_elses_folder(gitfleet: Shell, tmp_path: Path) -> No
     ended = gitfleet("demo", "--dir", tmp_path)
 
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err.startswith(f"error: {tmp_path} is not empty and not an earlier demo\n")
+    assert ended.err.startswith(f"error: {tmp_path}" + CliText.NOT_EMPTY_NOT_EARLIER_DEMO(directory="") + "\n")
     assert (tmp_path / "precious.txt").read_text() == "mine"
     assert gitfleet("demo", "--dir", tmp_path / "precious.txt").code == 1

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gitfleet.cli.texts import CliText
+from gitfleet.views.texts import ViewsText
 from tests import builders
 from tests.cli.conftest import Shell, commit, git
 
@@ -64,7 +66,7 @@ def test_get_lists_freezes_with_their_state(gitfleet: Shell, frozen: Path) -> No
     assert json.loads(gitfleet("get", "freeze", "century", "-C", frozen, "-o", "json").out) == FREEZE
     assert gitfleet("get", "freezes", "-C", frozen).err == ""
     git(frozen, "commit", "-q", "--allow-empty", "-m", "More")
-    newer = "newer commits are not reconciled yet: the next reconcile takes up what they freeze and lift\n"
+    newer = CliText.NEWER_COMMITS_NOT_RECONCILED_YET(otherwise=(CliText.NEXT_RECONCILE_TAKES_UP_FREEZE() + "\n"))
     assert gitfleet("get", "freezes", "-C", frozen).err == newer
     faults = gitfleet("validate", frozen)
     assert faults.code == 0, faults.out
@@ -100,7 +102,7 @@ def test_get_lists_a_freeze_that_cannot_be_read(gitfleet: Shell, frozen: Path) -
     rows = [line.split() for line in gitfleet("get", "freezes", "-C", frozen).out.splitlines()]
     assert rows[1][:5] == ["freezes/new.yaml:5", "Freeze", "Frozen", "<none>", "everything"]
     one = json.loads(gitfleet("get", "freeze", "freezes/new.yaml:5", "-C", frozen, "-o", "json").out)
-    assert one["status"] == {"message": "it cannot be read; correct it"}
+    assert one["status"] == {"message": ViewsText.CANNOT_READ_CORRECT()}
 
 
 def test_simulate_waits_for_the_end_of_a_window(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
@@ -116,7 +118,7 @@ def test_simulate_waits_for_the_end_of_a_window(gitfleet: Shell, fleet: Path, tm
 def test_an_eviction_that_is_frozen_is_listed_and_described(gitfleet: Shell, frozen: Path) -> None:
     assert gitfleet("run", "--once", frozen).code == 0
     commit(frozen, {"evictions/ill.yaml": builders.to_yaml(builders.eviction("ill", "web", "us-east-1"))})
-    said = f"eviction ill waits to take web off us-east-1: {WHY}"
+    said = ViewsText.EVICTION_WAITS_TAKE_OFF(row="ill", row_2="web", row_3="us-east-1", row_4=WHY)
     assert any(line.startswith(said) for line in gitfleet("plan", frozen).out.splitlines())
     assert said in gitfleet("plan", frozen, "-o", "markdown").out
     (waits,) = json.loads(gitfleet("plan", frozen, "-o", "json").out)["evictions"]

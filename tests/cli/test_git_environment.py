@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from gitfleet.cli.git_environment import git_credentials, git_seconds
 from gitfleet.cli.options import forge_settings
+from gitfleet.cli.texts import CliText
 from gitfleet.settings import GitCredentials, GitHubApp
 from tests.cli.conftest import Shell
 
@@ -66,7 +68,9 @@ def test_a_variable_that_is_misspelt_is_a_warning(
     monkeypatch.setenv("GITFLEET_GIT_PASWORD", SECRET)
     monkeypatch.setenv("GITFLEET_GIT_TIMEOUT", "60")
     ended = gitfleet("validate", fleet)
-    sentence = "warning: the variable GITFLEET_GIT_PASWORD counts for nothing; did you mean GITFLEET_GIT_PASSWORD?"
+    sentence = CliText.WARNING_VARIABLE_COUNTS_NOTHING(
+        name="GITFLEET_GIT_PASWORD", meant="did you mean GITFLEET_GIT_PASSWORD?"
+    )
     assert ended.code == 0 and ended.err.count(sentence) == 1 and ended.err.count("counts for nothing") == 1
     assert SECRET not in ended.err
 
@@ -85,7 +89,7 @@ def test_an_app_is_a_token_for_github_as_well(monkeypatch: pytest.MonkeyPatch) -
     assert found is not None and found.app == git_credentials().app
     own = forge_settings(repo, {"forge": "github", "forge_token_file": Path("x")})
     assert own is not None and own.app is None
-    with pytest.raises(Exception, match="--forge needs a token"):
+    with pytest.raises(Exception, match=re.escape(CliText.FORGE_NEEDS_TOKEN())):
         forge_settings(repo, {"forge": "gitea"})
 
 

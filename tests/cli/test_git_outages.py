@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gitfleet.loop.texts import LoopText
 from tests.cli.conftest import commit, git
 from tests.cli.test_http import WAIT_SECONDS, begin
 from tests.realparts.git_http import GitHttpServer
@@ -14,7 +15,7 @@ from tests.realparts.git_http import GitHttpServer
 pytestmark = pytest.mark.real
 OLD, NEW = "old-token-0123456789", "new-token-0123456789"
 SECRET = "webhook-secret-0123456789"
-FAILED = "the last reconcile failed: the git remote "
+FAILED = LoopText.LAST_RECONCILE_FAILED(why="the git remote ")
 STATE = "refs/heads/gitfleet/state"
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 from kubernetes.client import CoreV1Api
 
+from gitfleet.cli.texts import CliText
 from tests.cli.conftest import Shell, commit, git, make_repo, tiered, with_usual_signals
 from tests.realparts.control_plane import ControlPlanes
 
@@ -226,7 +227,7 @@ def test_an_agent_of_which_a_part_does_not_answer(
 def test_a_lease_that_nobody_gives(fleet: Path, silent: Silent, tmp_path: Path) -> None:
     config = kubeconfig(tmp_path / "kubeconfig", f"https://{silent.address}", {"token": "t"})
     said = ended_by_sigterm([fleet, "--kubeconfig", config, "--leader-election", "ns/lease"], silent.asked.is_set)
-    assert "starts and reconciles once it leads" in said and "is reconciling" not in said
+    assert CliText.STARTS_RECONCILES_ONCE_LEADS() in said and "is reconciling" not in said
 
 
 def test_git_that_hangs_with_children_of_its_own(fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from gitfleet.loop.texts import LoopText
 from tests.cli.conftest import GIT, Shell, commit, with_usual_signals
 from tests.realparts.bad_servers import small_disk
 
@@ -112,7 +113,7 @@ def test_a_full_disk_of_the_cache_is_waited_for(moving: Path, tmp_path: Path) ->
     """A process that starts with a full disk, and one whose disk gets full, go on by themselves."""
     config = (moving / "gitfleet.yaml").read_text()
     commit(moving, {"gitfleet.yaml": config.replace("interval: 30s", "interval: 1s")})
-    full = "the last reconcile failed: a disk of this machine is full"
+    full = LoopText.LAST_RECONCILE_FAILED(why=LoopText.DISK_MACHINE_FULL())
     with small_disk(tmp_path / "disk") as disk:
         if disk is None:
             pytest.skip("no disk can be mounted here")
@@ -131,7 +132,9 @@ def test_a_full_disk_of_the_cache_is_waited_for(moving: Path, tmp_path: Path) ->
         finally:
             running.process.kill()
             running.process.wait()
-    assert any("is full: " in line["message"] and "trying again in" in line["message"] for line in running.lines())
+    assert any(
+        "is full: " in line["message"] and LoopText.TRYING_AGAIN_G() in line["message"] for line in running.lines()
+    )
 
 
 def test_a_remote_that_goes_away_and_comes_back(running: Running, moving: Path) -> None:
@@ -220,14 +223,14 @@ def test_a_signed_request_wakes_the_loop_and_no_other_does(
         headers = standard(body)  # signed now: one of five minutes ago is refused, and the suite takes longer
     before = reconciles(running)
     for wrong in ({}, dict.fromkeys(headers, "sha256=00")):
-        assert running.ask(f"/webhook/{provider}", body, wrong) == (401, "the signature is missing or wrong\n")
+        assert running.ask(f"/webhook/{provider}", body, wrong) == (401, (LoopText.SIGNATURE_MISSING_WRONG() + "\n"))
     other = "github" if provider == "generic" else "generic"
     assert running.ask(f"/webhook/{other}", body, headers)[0] == 401
     assert running.ask(f"/webhook/{provider}", b"a" * 1024 * 1024 + b"a", headers)[0] == 413
     assert running.ask(f"/webhook/{provider}")[0] == 405
     assert reconciles(running) == before
 
-    assert running.ask(f"/webhook/{provider}", body, headers) == (202, "the loop is woken\n")
+    assert running.ask(f"/webhook/{provider}", body, headers) == (202, (LoopText.LOOP_WOKEN() + "\n"))
     assert reconciles(running) == before + 1
     for _ in range(3):
         assert running.ask(f"/webhook/{provider}", body, headers)[0] == 202
@@ -243,11 +246,11 @@ def test_a_secret_is_replaced_without_a_restart(receiving: tuple[Running, Path])
     signed = {"X-Hub-Signature-256": f"sha256={hexadecimal('another secret, longer', PUSH)}"}
     assert running.ask("/webhook/github", PUSH, signed)[0] == 202
     (folder / "github").unlink()
-    assert running.ask("/webhook/github", PUSH, signed) == (503, "the secret of this webhook cannot be read\n")
+    assert running.ask("/webhook/github", PUSH, signed) == (503, (LoopText.SECRET_WEBHOOK_CANNOT_READ() + "\n"))
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(None, "cannot be read: No such file"), ("short", "holds no webhook secret")]
+    ("content", "said"), [(None, LoopText.CANNOT_READ(error="No such file")), ("short", "holds no webhook secret")]
 )
 def test_a_run_does_not_begin_without_a_secret(gitfleet: Shell, fleet: Path, content: str | None, said: str) -> None:
     file = fleet.parent / "secret"

@@ -9,6 +9,7 @@ import pytest
 
 from gitfleet.cli.logs import LoggedEvents, LogLines, logging_as
 from gitfleet.model.events import Event, EventType
+from gitfleet.status.texts import StatusText
 
 COMMIT = Event(type=EventType.COMMIT_READ, fields={"commit": "c" * 40})
 FAULT = Event(type=EventType.FAULT, fields={"fault": "a.yaml:1: bad", "severity": "error", "path": "a.yaml"})
@@ -35,7 +36,12 @@ def test_text_has_time_level_and_fields(capsys: pytest.CaptureFixture[str]) -> N
     lines = logged(capsys, "text", "s3cr3t-value")
     assert [line[27:] for line in lines] == [
         f" INFO    commit {'c' * 12} read commit={'c' * 40} event=commitRead",
-        f" INFO    web: eu-1 updated to snapshot 3 commit={'c' * 40} event=updated placement=web cluster=eu-1",
+        (
+            " INFO    web: "
+            + StatusText.UPDATED_SNAPSHOT(
+                cluster="eu-1", snapshot=f"3 commit={'c' * 40} event=updated placement=web cluster=eu-1"
+            )
+        ),
         f" WARNING https://***@git.example.com/x.git: no answer GET /x 200 forged; *** commit={'c' * 40}",
         f" ERROR   a defect: ValueError commit={'c' * 40}",
     ]
@@ -49,7 +55,7 @@ def test_json_is_an_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:
         "time": "",
         "level": "info",
         "logger": "gitfleet.cli.logs",
-        "message": "web: eu-1 updated to snapshot 3",
+        "message": ("web: " + StatusText.UPDATED_SNAPSHOT(cluster="eu-1", snapshot="3")),
         "commit": "c" * 40,
         "event": "updated",
         "placement": "web",

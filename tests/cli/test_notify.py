@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from gitfleet.adapters.kube.texts import KubeText
+from gitfleet.cli.texts import CliText
 from gitfleet.formats.canonical_json import json_text
+from gitfleet.loop.texts import LoopText
 from tests.adapters.test_notify import Receiver, at, receiving
 from tests.cli.conftest import Shell, commit
 from tests.cli.test_http import WAIT_SECONDS, begin
@@ -74,7 +77,7 @@ def test_a_run_tells_what_happened(fleet: Path, tmp_path: Path, receiver: Receiv
         running.process.wait()
     said = log.read_text()
     assert "nobody is told by notification nowhere: no --notify nowhere=FILE says where it is" in said
-    assert "notification ops: 127.0.0.1 answers 500; tried again later" in said
+    assert ("notification ops: 127.0.0.1 answers 500; " + LoopText.TRIED_AGAIN_LATER()) in said
     everything = said + str(receiver.got)
     assert SECRET not in everything and receiver.url.rpartition("/")[2] not in said
 
@@ -82,8 +85,8 @@ def test_a_run_tells_what_happened(fleet: Path, tmp_path: Path, receiver: Receiv
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--notify", "ops"), "--notify ops is no NAME=FILE"),
-        (("--notify", "ops=a", "--notify", "ops=b"), "--notify ops is given twice"),
+        (("--notify", "ops"), CliText.NOTIFY_NO_NAME_FILE(given="ops")),
+        (("--notify", "ops=a", "--notify", "ops=b"), CliText.NOTIFY_GIVEN_TWICE(name="ops")),
         (
             ("--notify", "ops=a", "--once"),
             "--listen, --notify, --leader-election, --executor and --log-format go with a continuous run",
@@ -113,8 +116,14 @@ def test_a_file_that_is_not_there_is_a_warning_until_it_is_there(
         running.process.wait()
     said = log.read_text()
     for sentence in (
-        f"notification ops: the file {file} of --notify ops cannot be read: No such file or directory",
-        f"notification nowhere: the file {tmp_path} of --notify nowhere cannot be read: Is a directory",
+        (
+            f"notification ops: the file {file} of --notify "
+            + KubeText.CANNOT_READ(source="ops", error="No such file or directory")
+        ),
+        (
+            f"notification nowhere: the file {tmp_path} of --notify "
+            + KubeText.CANNOT_READ(source="nowhere", error="Is a directory")
+        ),
         "--notify opps: spec.notifications has no destination of that name; did you mean ops?",
     ):
         assert sentence in said

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from gitfleet.formats.texts import FormatsText
+from gitfleet.loop.texts import LoopText
 from tests.adapters.outbound.hook_server import HookServer, hook_server
 from tests.cli.conftest import Shell, commit, git
 from tests.cli.test_http import WAIT_SECONDS, Running, begin
@@ -25,7 +27,10 @@ SECRET = "canary-of-the-signing-secret"
     ("words", "said"),
     [
         (("--allow-outbound", "https://hooks.example.com"), "--allow-outbound https://hooks.example.com is no HOST or"),
-        (("--allow-outbound", "*"), "--allow-outbound * is no HOST or HOST:PORT, such as hooks.example.com"),
+        (
+            ("--allow-outbound", "*"),
+            ("--allow-outbound *" + FormatsText.NO_HOST_HOST_PORT(text="") + ", such as hooks.example.com"),
+        ),
         (("--metric-token", "prometheus.example.com"), "--metric-token prometheus.example.com is no HOST=FILE or"),
         (("--metric-token", "*.example.com=token"), "--metric-token *.example.com=token is no HOST=FILE or"),
         (
@@ -200,7 +205,10 @@ def test_a_webhook_that_says_no(moving: Path, tmp_path: Path, hooks: HookServer)
     finally:
         end(running)
     assert len(hooks.got) == 1
-    assert f"{hooks.host} answers 403 and not 200 to 299: the freeze lasts until Monday" in " ".join(state.split())
+    assert (
+        f"{hooks.host}"
+        + LoopText.ANSWERS_NOT(host="", status="403", expected="", why="200 to 299: the freeze lasts until Monday")
+    ) in " ".join(state.split())
 
 
 def test_runs_with_an_end_ask_too(gitfleet: Shell, moving: Path, hooks: HookServer) -> None:

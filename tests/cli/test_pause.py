@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from gitfleet.api.texts import ApiText
+from gitfleet.cli.texts import CliText
+from gitfleet.formats.texts import FormatsText
+from gitfleet.views.texts import ViewsText
 from tests.cli.conftest import Shell, commit, git
 
 WEB = """\
@@ -52,7 +56,7 @@ def test_a_rollout_is_paused_and_goes_on_by_commits_that_change_one_line(gitflee
     assert (said.code, said.out) == (0, ""), said.err
     assert said.err.splitlines() == [
         "rollouts/web/web.yaml pauses workload rollout web/web",
-        f"committed to main as {made[:10]} by person@example.com",
+        CliText.COMMITTED_AS_BY(branch="main", commit=made[:10], email="", merge="person@example.com"),
     ]
     assert git(rolling, "log", "-1", "--format=%s") == "Pause workload rollout web/web\n"
     paused = WEB.replace("    # One pod", "    paused: true\n    # One pod")
@@ -61,7 +65,7 @@ def test_a_rollout_is_paused_and_goes_on_by_commits_that_change_one_line(gitflee
 
     again = gitfleet("pause", "rollout", "web/web", "-C", rolling)
     assert again.code == 0
-    assert "main has it already; nothing is committed" in again.err
+    assert CliText.ALREADY_NOTHING_COMMITTED(branch="main") in again.err
 
     resumed = gitfleet("resume", "RolloutTrait", "web/web", "-C", rolling)
     assert resumed.code == 0, resumed.err
@@ -80,7 +84,7 @@ def test_one_of_several_objects_of_a_file_changes(gitfleet: Shell, rolling: Path
 def test_a_pause_for_a_pull_request_goes_to_a_branch(gitfleet: Shell, rolling: Path) -> None:
     before = git(rolling, "rev-parse", "main")
     said = gitfleet("pause", "rollout", "web", "--branch", "stop-web", "-C", rolling)
-    assert said.err.splitlines()[-1].endswith("; merge it into main")
+    assert said.err.splitlines()[-1].endswith(CliText.MERGE_INTO(watched="main"))
     assert git(rolling, "rev-parse", "main") == before
     assert "    paused: true\n" in git(rolling, "show", "stop-web:rollouts/web/web.yaml")
     again = gitfleet("resume", "rollout", "web", "--branch", "stop-web", "-C", rolling)
@@ -91,9 +95,9 @@ def test_a_pause_for_a_pull_request_goes_to_a_branch(gitfleet: Shell, rolling: P
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("rollout", "wep"), ['there is no workload rollout "wep"', "did you mean web?"]),
-        (("run", "web"), ["only workload rollouts can be paused, and run is none", "give `rollout NAME`"]),
-        (("pod", "web"), ['there is no kind "pod"']),
+        (("rollout", "wep"), [ViewsText.NO_WORKLOAD_ROLLOUT(name="wep"), "did you mean web?"]),
+        (("run", "web"), [ViewsText.ONLY_WORKLOAD_ROLLOUTS_PAUSED(kind="run"), "give `rollout NAME`"]),
+        (("pod", "web"), [ApiText.NO_KIND(word="pod")]),
     ],
 )
 def test_what_cannot_be_paused(gitfleet: Shell, rolling: Path, words: tuple[str, str], said: list[str]) -> None:
@@ -116,6 +120,6 @@ def test_a_file_that_cannot_be_changed_in_one_field_is_left_to_the_person(gitfle
     before = git(rolling, "rev-parse", "main")
     ended = gitfleet("pause", "rollout", "web", "-C", rolling)
     assert ended.code != 0
-    assert "error: `spec.rolloutPlan.paused` cannot be set without changing more of the file" in ended.err
-    assert "hint: write `paused: true` by hand" in ended.err
+    assert ("error: " + FormatsText.CANNOT_SET_WITHOUT_CHANGING_MORE(field="spec.rolloutPlan.paused")) in ended.err
+    assert ("hint: " + FormatsText.WRITE_HAND(path="paused", json="true")) in ended.err
     assert git(rolling, "rev-parse", "main") == before

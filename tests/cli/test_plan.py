@@ -10,7 +10,11 @@ import pytest
 
 from gitfleet.cli import plan_markdown
 from gitfleet.cli.plan_groups import names, operations_of
+from gitfleet.cli.texts import CliText
+from gitfleet.loop.texts import LoopText
+from gitfleet.rollout.texts import RolloutText
 from gitfleet.views.plan_risk import ASSUMES
+from gitfleet.views.texts import ViewsText
 from tests.cli.conftest import Shell, commit, git
 from tests.cli.test_validate import BAD, HOSTILE, HOSTILE_PATH
 
@@ -134,7 +138,7 @@ def test_faults_come_first_and_hold_nothing_else_up(gitfleet: Shell, fleet: Path
     lines = ended.out.splitlines()
     assert ended.code == 1
     assert lines[0].startswith("error: placements/bad.yaml:7: ClusterResourcePlacement/bad: ")
-    assert lines[2] == "What has errors keeps its last good version."
+    assert lines[2] == ViewsText.ERRORS_KEEPS_LAST_GOOD_VERSION()
     assert "\n".join(lines[3:]) + "\n" == FIRST
 
 
@@ -169,7 +173,9 @@ def test_what_if_with_more_clusters(gitfleet: Shell, fleet: Path, tmp_path: Path
 
     assert ended.out.startswith("monitoring (PickAll): 5 clusters, ")
     assert gitfleet("plan", fleet, "--with", tmp_path / "absent").err.startswith("error: ")
-    assert gitfleet("plan", fleet, "--without", "nope").err.startswith('error: --without "nope" chooses no cluster')
+    assert gitfleet("plan", fleet, "--without", "nope").err.startswith(
+        "error: " + LoopText.CHOOSES_NO_CLUSTER(option="--without", selector="nope")
+    )
 
 
 def test_with_a_base_only_the_change_is_planned(gitfleet: Shell, fleet: Path) -> None:
@@ -191,7 +197,11 @@ def test_markdown_for_a_pull_request(gitfleet: Shell, fleet: Path) -> None:
     lines = ended.out.splitlines()
     assert lines[:3] == ["### gitfleet plan", "", "Plan: 24 to create. 4 clusters are touched."]
     assert "#### `web` (PickN), snapshot 0" in lines
-    assert "| bind |  | `eu-west-1, us-east-1` | `web-0-snapshot goes out to a new cluster` |" in lines
+    assert (
+        "| bind |  | `eu-west-1, us-east-1` | "
+        + RolloutText.GOES_OUT_NEW_CLUSTER(latest_snapshot="`web-0-snapshot")
+        + "` |"
+    ) in lines
     assert ended.out.count("<details>") == ended.out.count("</details>") == 9
     assert ended.out.count("```diff") == 9
 
@@ -227,7 +237,7 @@ def test_long_diffs_are_cut(monkeypatch: pytest.MonkeyPatch, gitfleet: Shell, fl
 
     shown = out.count("<details>")
     assert 0 < shown < 9
-    assert out.endswith(f"\nand {9 - shown} more diffs: `gitfleet plan -o json` has them all\n")
+    assert out.endswith("\n" + CliText.MORE_DIFFS_GITFLEET_PLAN_O(count=9 - shown) + "\n")
 
 
 def operation(cluster: str, **more: Any) -> dict[str, Any]:

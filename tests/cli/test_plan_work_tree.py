@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gitfleet.cli.texts import CliText
 from tests.cli.conftest import Shell, commit, git, make_repo
 
 WEB = "resources/web/web.yaml"
@@ -46,9 +47,8 @@ def test_uncommitted_changes_are_named_and_not_planned(gitfleet: Shell, moving: 
     changed = ["README.md", "resources/web/more.yaml", WEB]
     assert document["workTree"] == {"planned": False, "changed": changed}
     assert counts(document) == counts(before) == {"create": 0, "update": 0, "delete": 0}
-    said = (
-        "Not planned: the work tree has uncommitted changes in 3 files (README.md, resources/web/more.yaml and "
-        "resources/web/web.yaml); --work-tree plans them."
+    said = CliText.NOT_PLANNED_WORK_TREE_UNCOMMITTED(
+        changes="3 files (README.md, resources/web/more.yaml and resources/web/web.yaml)"
     )
     for output in ("text", "markdown"):
         out = gitfleet("plan", moving, "--clusters", "none", "-o", output).out
@@ -98,7 +98,7 @@ def test_what_lies_behind_a_link_is_not_read(gitfleet: Shell, moving: Path, tmp_
 @pytest.mark.parametrize("words", [("--rev", "main")])
 def test_it_excludes_a_revision(gitfleet: Shell, moving: Path, words: tuple[str, ...]) -> None:
     ended = gitfleet("plan", moving, "--work-tree", *words)
-    assert (ended.code, ended.err.splitlines()[0]) == (64, "error: --rev and --work-tree exclude each other")
+    assert (ended.code, ended.err.splitlines()[0]) == (64, ("error: " + CliText.REV_WORK_TREE_EXCLUDE_EACH()))
 
 
 def test_a_bare_repository_has_none(gitfleet: Shell, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_bare_repository_has_none(gitfleet: Shell, tmp_path: Path) -> None:
     git(repo, "clone", "--quiet", "--bare", str(repo), str(bare))
     assert plan(gitfleet, bare)["workTree"] is None
     ended = gitfleet("plan", bare, "--work-tree")
-    assert (ended.code, ended.err.splitlines()[0]) == (1, f"error: {bare} has no work tree that can be read here")
+    assert (ended.code, ended.err.splitlines()[0]) == (1, (f"error: {bare}" + CliText.NO_WORK_TREE_READ_HERE(repo="")))
 
 
 def test_a_work_tree_on_another_branch_is_planned_against_the_watched_one(gitfleet: Shell, moving: Path) -> None:

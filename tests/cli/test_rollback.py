@@ -7,6 +7,9 @@ from pathlib import Path
 
 import yaml
 
+from gitfleet.cli.texts import CliText
+from gitfleet.reconcile.texts import ReconcileText
+from gitfleet.views.texts import ViewsText
 from tests import builders
 from tests.cli.conftest import Shell, commit, git
 from tests.cli.test_staged_runs import staged
@@ -28,12 +31,14 @@ def test_a_rollback_is_printed_and_committed_in_place_of_the_run_under_way(gitfl
     assert (said.code, said.out) == (0, ""), said.err
     made = git(moving, "rev-parse", "main").strip()
     assert said.err.splitlines() == [
-        "runs/shop-back-to-1.yaml takes shop back to snapshot 1 with strategy slow",
-        "runs/go.yaml goes, which ends its run",
-        f"committed to main as {made[:10]} by person@example.com",
+        CliText.TAKES_BACK_SNAPSHOT(
+            made="runs/shop-back-to-1.yaml", placement="shop", index="1", how="with strategy slow"
+        ),
+        CliText.GOES_ENDS_RUN(path="runs/go.yaml"),
+        CliText.COMMITTED_AS_BY(branch="main", commit=made[:10], email="", merge="person@example.com"),
     ]
     assert git(moving, "show", "--no-renames", "--name-status", "--format=%s", "main").split("\n\n") == [
-        "Roll back shop to snapshot 1",
+        CliText.ROLL_BACK_SNAPSHOT(placement="shop", index="1"),
         "D\truns/go.yaml\nA\truns/shop-back-to-1.yaml\n",
     ]
     refused = gitfleet("rollback", "shop", "--to", "9", "-C", moving)
@@ -51,7 +56,7 @@ def test_a_rollback_to_content_that_was_rejected_says_so_and_to_quarantined_cont
     commit(moving, builders.repo_files_for(builders.staged_run("next", placement="shop", strategy="slow")))
     gitfleet("run", "--until-settled", moving)
     said = gitfleet("rollback", "shop", "--to", "0", "--dry-run", "-C", moving)
-    why = "run go rolled out this content and failed: stage canary was rejected by go-canary: Rejected"
+    why = ViewsText.RUN_ROLLED_OUT_CONTENT_FAILED(last="go", runview="stage canary was rejected by go-canary: Rejected")
     assert (said.code, f"warning: {why}" in said.err.splitlines()) == (0, True), said.err
 
     one = json.loads(gitfleet("get", "snapshots", "shop-0-snapshot", "-C", moving, "-o", "json").out)
@@ -93,12 +98,15 @@ def test_a_rolling_placement_is_pinned_and_every_command_says_so_until_the_file_
     assert (said.code, said.out) == (0, ""), said.err
     made = git(moving, "rev-parse", "main").strip()
     assert said.err.splitlines() == [
-        "pins/web.yaml takes web back to snapshot 0 until the file is removed",
-        f"committed to main as {made[:10]} by person@example.com",
+        (
+            CliText.TAKES_BACK_SNAPSHOT(made="pins/web.yaml", placement="web", index="0", how="")
+            + ViewsText.UNTIL_FILE_REMOVED()
+        ),
+        CliText.COMMITTED_AS_BY(branch="main", commit=made[:10], email="", merge="person@example.com"),
     ]
-    warned = (
-        "pins/web.yaml:1: Pin/web: keeps web at the content of snapshot 0; snapshot 1 or what is newer waits until the "
-        "file is removed"
+    warned = "pins/web.yaml:1: Pin/web: " + ReconcileText.KEEPS_CONTENT_SNAPSHOT(
+        what="web",
+        snapshot=ReconcileText.WAITS_UNTIL_FILE_REMOVED_2(keeps="0", waiting=ReconcileText.SNAPSHOT_NEWER(newer="1")),
     )
     unfolded = " ".join(gitfleet("validate", moving).out.split())
     assert f"{warned} (warning)" in unfolded
@@ -107,7 +115,9 @@ def test_a_rolling_placement_is_pinned_and_every_command_says_so_until_the_file_
     taken = snapshots_of_web(gitfleet, moving)
     assert (taken[2], had(gitfleet, moving)) == (("2", digest), {"2"})
 
-    keeps = "pins/web.yaml:1 keeps it at the content of snapshot 0; snapshot 1 waits until the file is removed"
+    keeps = "pins/web.yaml:1 " + ReconcileText.KEEPS_CONTENT_SNAPSHOT(
+        what="it", snapshot=ReconcileText.WAITS_UNTIL_FILE_REMOVED_2(keeps="0", waiting="snapshot 1")
+    )
     assert f"web: {keeps}" in gitfleet("get", "placements", "-C", moving).err
     assert keeps in " ".join(gitfleet("describe", "crp", "web", "-C", moving).out.split())
     assert f"web: {keeps}" in " ".join(gitfleet("explain", "web", "-C", moving).out.split())
@@ -116,7 +126,10 @@ def test_a_rolling_placement_is_pinned_and_every_command_says_so_until_the_file_
     assert warned.rpartition(": ")[2] in git(moving, "show", "gitfleet/state:README.md").replace("`", "")
 
     again = gitfleet("rollback", "web", "--to", "0", "-C", moving)
-    assert (again.code, again.err.splitlines()[0]) == (1, "error: web rolls out the content of snapshot 0 already")
+    assert (again.code, again.err.splitlines()[0]) == (
+        1,
+        ("error: " + ViewsText.ROLLS_OUT_CONTENT_SNAPSHOT_ALREADY(key="web", snapshot="0")),
+    )
     git(moving, "rm", "-q", "pins/web.yaml")
     git(moving, "commit", "-qm", "Forward")
     assert gitfleet("run", "--until-settled", moving).code == 0

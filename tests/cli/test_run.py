@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from gitfleet.cli.texts import CliText
+from gitfleet.status.texts import StatusText
 from tests.cli.conftest import Shell, commit, git, with_usual_signals
 from tests.cli.test_validate import BAD
 
@@ -20,11 +22,11 @@ def test_once_then_until_settled(gitfleet: Shell, fleet: Path) -> None:
     settled = gitfleet("run", "--until-settled", fleet)
 
     assert once.code == settled.code == 0
-    assert once.out.splitlines()[-1] == "web: us-east-1 updated to snapshot 0"
+    assert once.out.splitlines()[-1] == ("web: " + StatusText.UPDATED_SNAPSHOT(cluster="us-east-1", snapshot="0"))
     assert "waiting: web: us-east-1 is not Available: Deployment/web/web is not available" in once.err
     assert settled.out.splitlines()[-1].startswith("web: Available is True: ")
     head = git(fleet, "rev-parse", "HEAD").strip()
-    assert settled.err == f"settled at commit {head[:12]}: 2 placements, 6 bindings\n"
+    assert settled.err == (CliText.SETTLED_COMMIT_PLACEMENTS(commit=head[:12], count="2", bound="6") + "\n")
 
 
 @pytest.mark.parametrize("words", [["--once"], ["--until-settled", "--timeout", "0"]])
@@ -137,7 +139,7 @@ def test_signals_end_it_after_its_tick(gitfleet: Shell, fleet: Path, number: sig
     assert "web" in gitfleet("get", "crp", "-C", fleet).out
 
 
-FORGED = "settled at commit 000000000000: 2 placements, 6 bindings"
+FORGED = CliText.SETTLED_COMMIT_PLACEMENTS(commit="000000000000", count="2", bound="6")
 
 
 def test_a_path_makes_no_line_of_its_own(gitfleet: Shell, fleet: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from gitfleet.approvals.texts import ApprovalsText
 from gitfleet.cli.main import run
 from tests import builders
 from tests.cli.conftest import Shell, copied, git, tiered
@@ -176,7 +177,7 @@ def older_than_the_request(gate: Gate) -> str:
     late = replace(gate, run="late", digest="")
     by_two_files(late)
     gate.start("ann", "late")
-    return "was there before it was asked for, and an approval is for one request; approve again"
+    return ApprovalsText.BEFORE_ASKED_APPROVAL_ONE_REQUEST()
 
 
 def brought_again_by_a_merge(gate: Gate) -> str:
@@ -201,11 +202,11 @@ def of_an_earlier_run_of_the_name(gate: Gate) -> str:
     gate.start("ann", "go")
     assert run(["run", "--until-settled", str(gate.repo)]) == 0
     merge_into(gate.repo, given, files)
-    return f"is for another request than {gate.request}, as its annotation gitfleet.dev/digest says"
+    return ApprovalsText.ANOTHER_REQUEST(asked=gate.request, digest="its annotation gitfleet.dev/digest says")
 
 
-ONE = "1 of 2 approvals are there, by bob@example.com"
-BY_ANN = "was given by ann@example.com, who made the change (separateDuties); another person must approve"
+ONE = ApprovalsText.APPROVALS_ARE_THERE_BY(count="1", required="2", people="bob@example.com")
+BY_ANN = ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES(person="ann@example.com")
 
 
 def self_given_and_reformatted_by_another(gate: Gate) -> str:
@@ -230,7 +231,7 @@ COUNT_FOR_NOTHING: dict[str, Callable[[Gate], str]] = {
     "self-given, formatted by another": self_given_and_reformatted_by_another,
     "expired": beside_bobs("is older than 1h0m0s (expiresAfter); approve again", "cyd", ago=2),
     "another digest": beside_bobs(
-        "is for another request than go-before-all, as its annotation", "cyd", digest="0" * 64
+        ApprovalsText.ANOTHER_REQUEST(asked="go-before-all", digest="its annotation"), "cyd", digest="0" * 64
     ),
     "no digest": beside_bobs("counts for nothing, as it has no annotation gitfleet.dev/digest", "cyd", digest=None),
     "by who wrote an earlier commit": given_by_who_wrote_an_earlier_commit_of_the_change,

@@ -7,8 +7,11 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+from gitfleet.adapters.kube.texts import KubeText
+from gitfleet.api.texts import ApiText
 from gitfleet.cli import timeline_page
 from gitfleet.cli.progress import Lines, when_of
+from gitfleet.cli.texts import CliText
 from gitfleet.model.events import Event, EventType
 from tests import builders
 from tests.cli.conftest import Shell, commit, git
@@ -74,7 +77,7 @@ def test_the_whole_text(gitfleet: Shell, fleet: Path) -> None:
     refs = git(fleet, "for-each-ref")
     ended = gitfleet("simulate", fleet)
 
-    assert (ended.code, ended.out, ended.err) == (0, GOLDEN, "nothing moves any more, at 5s\n")
+    assert (ended.code, ended.out, ended.err) == (0, GOLDEN, (CliText.NOTHING_MOVES_ANY_MORE() + ", at 5s\n"))
     assert git(fleet, "for-each-ref") == refs
 
 
@@ -84,7 +87,7 @@ def test_secrets_that_sops_encrypted_are_placed_without_a_key(gitfleet: Shell, f
     text = encrypted(data, builders.secret("web", "b", {"a": "hunter2!", "b": ""}), to=AgeKey())
     commit(fleet, {"resources/web/db.yaml": text})
     ended = gitfleet("simulate", fleet)
-    assert (ended.code, ended.err) == (0, "nothing moves any more, at 5s\n")
+    assert (ended.code, ended.err) == (0, (CliText.NOTHING_MOVES_ANY_MORE() + ", at 5s\n"))
     wanted = GOLDEN
     for cluster in ("eu-west-1", "us-east-1"):
         wanted = wanted.replace(f"web: {cluster}: 4 objects", f"web: {cluster}: 6 objects")
@@ -108,7 +111,7 @@ def test_a_rollout_that_gets_stuck_says_where(gitfleet: Shell, fleet: Path, tmp_
 
     assert ended.code == 1
     assert "web          us-east-1    0          no\n" in ended.out
-    assert "   100s  gitfleet crashes and restarts; only git remains\n" in ended.out
+    assert ("   100s  " + CliText.GITFLEET_CRASHES_RESTARTS() + "\n") in ended.out
     assert "waiting: web: us-east-1 is not Available: Deployment/web/web is not available" in ended.err
 
 
@@ -121,8 +124,10 @@ def test_scenarios_that_cannot_be_played(gitfleet: Shell, fleet: Path, tmp_path:
     )
 
     assert faulty.code == absent.code == 1
-    assert f"{scenario}:3: Scenario: spec.maxTme: is not a known field; did you mean maxTime?" in faulty.err
-    assert "nope cannot be read: No such file or directory" in absent.err
+    assert (
+        f"{scenario}:3: Scenario: spec.maxTme: " + ApiText.NOT_KNOWN_FIELD(hint="did you mean maxTime?")
+    ) in faulty.err
+    assert KubeText.CANNOT_READ(source="nope", error="No such file or directory") in absent.err
 
 
 def test_what_if(gitfleet: Shell, fleet: Path) -> None:
@@ -164,7 +169,7 @@ def test_the_page(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
     ended = gitfleet("simulate", fleet, "--scenario", scenario, "--save", saved)
     page = Page(saved.read_text(encoding="utf-8"))
 
-    assert ended.err.endswith(f"the timeline is in {saved}\n")
+    assert ended.err.endswith(CliText.TIMELINE_IS_IN(file=f"{saved}\n"))
     assert page.open == []
     assert {"script", "img", "link", "iframe"}.isdisjoint(tag for tag, _ in page.seen)
     bars = [attributes for tag, attributes in page.seen if tag == "i" and "title" in attributes]
@@ -187,7 +192,7 @@ def test_the_page_of_a_fleet_that_becomes_available_with_the_last_event_ends_ava
     assert sorted({bar["class"] or "" for bar in bars}) == ["applied", "available"]
     ticks = re.findall(r'<span style="left:([0-9.]+)%">(\d+)s</span>', saved.read_text(encoding="utf-8"))
     assert ticks == [(f"{100 * second / 6:.2f}", str(second)) for second in range(6)]
-    assert "     5s  nothing moves any more\n" in page.words
+    assert ("     5s  " + CliText.NOTHING_MOVES_ANY_MORE() + "\n") in page.words
 
 
 def test_the_page_escapes_every_text() -> None:

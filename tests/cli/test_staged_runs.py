@@ -12,8 +12,13 @@ import pytest
 import yaml
 
 from gitfleet.adapters.clock import SystemClock
+from gitfleet.api.texts import ApiText
+from gitfleet.cli.texts import CliText
+from gitfleet.rollout.texts import RolloutText
+from gitfleet.views.texts import ViewsText
 from tests import builders
 from tests.cli.conftest import Shell, commit, copied, git, settle
+from tests.texts import part
 
 STAGES = (
     builders.stage("canary", match_labels={"tier": "canary"}, wait="10m", approval=True),
@@ -30,7 +35,7 @@ spec:
 
 REJECTED = (
     "error: shop: its last run go failed: stage canary was rejected by go-canary: Rejected",
-    "hint: `gitfleet get runs -o wide` lists them; add a new run, or remove the file of one that is done with",
+    ("hint: " + CliText.GITFLEET_GET_RUNS_O_WIDE()),
 )
 
 
@@ -90,7 +95,9 @@ def test_plan_shows_the_stages_and_their_gates(gitfleet: Shell, moving: Path) ->
         ("rest", [], ["c2"]),
     ]
     lines = gitfleet("plan", moving).out.splitlines()
-    at = lines.index("run go of placement shop with snapshot 0 is running")
+    at = lines.index(
+        ViewsText.RUN_PLACEMENT(name="go", document="", snapshot="shop with snapshot 0", document_2="", why="running")
+    )
     assert lines[at + 1 : at + 3] == [
         "  stage canary (updating): c1, then TimedWait 10m0s and Approval",
         "  stage rest (pending): c2",
@@ -154,12 +161,12 @@ def test_a_person_follows_and_approves_a_run(gitfleet: Shell, moving: Path) -> N
     ]  # fmt: skip
     assert rows[1].split()[:5] == ["go", "shop", "0", "0", "True"]
     why = gitfleet("explain", "shop", "c2", "-C", moving).out
-    assert "Waiting: run go, which is running, reaches it in stage rest" in why
+    assert ("Waiting: " + ViewsText.RUN_REACHES_STAGE(run="go", phase="running", stage="", why="rest")) in why
     described = gitfleet("describe", "csur", "go", "-C", moving).out
     assert "Reason:" in described
     assert "ClusterUpdatingStarted" in described
     page = git(moving, "show", "gitfleet/state:README.md")
-    assert "## Staged update runs: 1 under way" in page
+    assert ViewsText.STAGED_UPDATE_RUNS(count="1") in page
     assert "flowchart LR" in page
 
 
@@ -180,7 +187,13 @@ def test_a_reconcile_until_settled_ends_at_a_gate_and_says_how_to_open_it(gitfle
     at_the_gate = gitfleet("run", "--until-settled", gate)
     assert at_the_gate.code == 0
     assert at_the_gate.err.splitlines()[0] == (
-        "waiting: run go waits after stage canary for approval go-canary; `gitfleet approve go canary` writes one"
+        "waiting: "
+        + RolloutText.RUN_WAITS_STAGE_APPROVAL(
+            run="go",
+            side="after",
+            stage="canary",
+            key=RolloutText.GITFLEET_APPROVE_WRITES_ONE(why="go-canary", run="go", stage="canary"),
+        )
     )
     assert gitfleet("approve", "go", "canary", "-C", gate).code == 0
     assert gitfleet("run", "--until-settled", gate).err.startswith("settled at commit")
@@ -193,7 +206,9 @@ def test_a_reconcile_until_settled_ends_at_a_gate_and_says_how_to_open_it(gitfle
     commit(gate, builders.repo_files_for(builders.staged_strategy("timed", *stages), again))
     timed = gitfleet("run", "--until-settled", "--timeout", "0", gate)
     assert timed.code == 1
-    error = r"error: nothing was settled within 0 s: run again waits in stage nobody until 20\d\d-.* UTC"
+    error = "error: nothing was settled within 0 s: " + RolloutText.RUN_WAITS_STAGE_UNTIL(
+        run="again", stage="nobody", end="20\\d\\d-.* UTC"
+    )
     assert re.search(error, timed.err)
 
 
@@ -240,17 +255,19 @@ def test_a_placement_that_waits_for_its_new_name_ends_a_reconcile_and_names_what
     ended = gitfleet("run", "--until-settled", moving)
     waits = "until ClusterResourcePlacement site has its objects there, and it waits for a run: add one"
     assert (ended.code, waits in ended.err) == (0, True), ended.err
-    assert "settled at commit" in ended.err
+    assert part(CliText.SETTLED_COMMIT_PLACEMENTS) in ended.err
     reason = "ClusterResourcePlacement site selects its objects and has not rolled them out to "
     assert reason in " ".join(gitfleet("explain", "web", "-C", moving).out.split())
-    assert "waits for a run that names it" in " ".join(gitfleet("explain", "site", "-C", moving).out.split())
+    assert RolloutText.WAITS_RUN_NAMES() in " ".join(gitfleet("explain", "site", "-C", moving).out.split())
 
 
 def test_a_simulation_that_ends_at_a_gate_is_stuck(gitfleet: Shell, moving: Path) -> None:
     staged(moving)
     ended = gitfleet("simulate", moving)
     assert ended.code == 1
-    assert "waiting: run go waits after stage canary for approval go-canary; " in ended.err
+    assert (
+        "waiting: " + RolloutText.RUN_WAITS_STAGE_APPROVAL(run="go", side="after", stage="canary", key="go-canary; ")
+    ) in ended.err
 
 
 def test_the_answer_is_bound_to_the_request(gitfleet: Shell, moving: Path) -> None:
@@ -261,13 +278,13 @@ def test_the_answer_is_bound_to_the_request(gitfleet: Shell, moving: Path) -> No
     git(moving, "config", "user.email", "ann@example.org")
     told = gitfleet("approve", "go", "all", "-C", moving)
     assert told.code == 1
-    assert 'run "go" waits for no approval of a stage "all"' in told.err
+    assert CliText.RUN_WAITS_NO_APPROVAL_STAGE(run="go", stage="all") in told.err
     gitfleet("run", "--once", moving)
     (row,) = gitfleet("get", "clusterapprovalrequests", "-C", moving).out.splitlines()[1:]
     assert row.split()[:3] == ["go-before-all", "go", "all"]
     request = yaml.safe_load(git(moving, "show", "gitfleet/state:approvals/go-before-all.yaml"))
     told = gitfleet("approve", "go", "all", "-C", moving)
-    assert "approves stage all of run go, with snapshot 0" in told.err
+    assert CliText.STAGE_RUN_SNAPSHOT(verb="approve", stage="all", run="go", snapshot_index="", after="0") in told.err
     written = yaml.safe_load(git(moving, "show", "main:approvals/go-before-all.yaml"))
     assert (
         written["metadata"]["annotations"]["gitfleet.dev/digest"]
@@ -288,7 +305,9 @@ def test_the_approval_of_a_stopped_run_says_that_it_goes_on_only_when_resumed(gi
     stopped["spec"]["state"] = "Stop"
     commit(moving, builders.repo_files_for(stopped))
     gitfleet("run", "--once", moving)
-    said = "approves stage all of run go, with snapshot 0; the run is stopped, and goes on only with spec.state Run"
+    said = CliText.STAGE_RUN_SNAPSHOT(
+        verb="approve", stage="all", run="go", snapshot_index="", after=("0" + CliText.RUN_STOPPED_GOES_ONLY_SPEC())
+    )
     assert said in gitfleet("approve", "go", "all", "-C", moving).err
 
 
@@ -313,13 +332,15 @@ def test_a_run_that_is_over_takes_no_answer(gitfleet: Shell, moving: Path) -> No
     later = builders.staged_run("later", placement="shop", strategy="none")
     commit(moving, builders.repo_files_for(later))
     gitfleet("run", "--once", moving)
-    refused = "shop: its last run later was refused: referenced updateStrategy not found: `none`"
+    refused = "shop: its last run later was refused: " + RolloutText.REFERENCED_UPDATESTRATEGY_NOT_FOUND(
+        strategy_name="none"
+    )
     assert gitfleet("explain", "shop", "-C", moving).out.startswith(refused)
     before = git(moving, "rev-parse", "main")
     for verb in ("approve", "reject"):
         told = gitfleet(verb, "go", "all", "-C", moving)
         assert told.code == 1
-        assert 'run "go" is over, no answer changes it any more' in told.err
+        assert CliText.RUN_OVER_NO_ANSWER_CHANGES(run="go") in told.err
     assert git(moving, "rev-parse", "main") == before
 
 
@@ -360,13 +381,23 @@ def test_all_views_say_what_a_run_waits_for(
     by_run = gitfleet("explain", "go", "-C", moving)
     assert by_run.code == 1
     assert by_run.err.splitlines() == [
-        'error: "go" is no placement but a run of placement shop',
-        "hint: `gitfleet explain shop` says what it waits for, `gitfleet describe runs go` all",
+        ("error: " + ViewsText.NO_PLACEMENT_BUT_RUN_PLACEMENT(name="go", placement="shop")),
+        ("hint: " + ViewsText.GITFLEET_EXPLAIN_SAYS_WAITS(placement="shop", name="go")),
     ]
     soaking = f"Waiting: {said}" in gitfleet("explain", "shop", "c1", "-C", moving).out.splitlines()
     assert soaking == (fields is SOAKS)
     plan = gitfleet("plan", moving).out.splitlines()
-    assert plan[plan.index("run go of placement shop with snapshot 0 is running") + 1] == f"  {said}"
+    assert (
+        plan[
+            plan.index(
+                ViewsText.RUN_PLACEMENT(
+                    name="go", document="", snapshot="shop with snapshot 0", document_2="", why="running"
+                )
+            )
+            + 1
+        ]
+        == f"  {said}"
+    )
     for kind, name in (("csur", "go"), ("crp", "shop")):
         assert gitfleet("describe", kind, name, "-C", moving).out.splitlines()[-2:] == ["Waits For:", f"  {said}"]
     assert gitfleet("get", "csur", "-C", moving, "-o", "wide").out.rstrip().endswith(said.removeprefix("run go "))
@@ -407,15 +438,14 @@ def test_quarantined_content_is_named_before_any_run_names_it(gitfleet: Shell, m
     gitfleet("run", "--once", moving)
     bindings = gitfleet("get", "bindings", "-C", moving).out.splitlines()
     assert [line.split()[1:] for line in bindings[-4:-2]] == [["Scheduled", "<none>", "<unknown>"]] * 2
-    waits = "clusters have snapshot none, the latest is 0: "
-    free = f"  wait   c1, c2: {waits}waits for a run that names it"
+    waits = RolloutText.CLUSTERS_SNAPSHOT_LATEST(old="none", latest="0", why="")
+    free = f"  wait   c1, c2: {waits}" + RolloutText.WAITS_RUN_NAMES()
     assert free in gitfleet("plan", moving).out.splitlines()
     snapshot = json.loads(gitfleet("get", "snapshots", "shop-0-snapshot", "-C", moving, "-o", "json").out)
     digest = snapshot["metadata"]["annotations"]["kubernetes-fleet.io/resource-hash"]
     commit(moving, builders.repo_files_for(builders.quarantine("bad", "shop", digest, reason="it burns")))
-    why = (
-        "snapshot 0 is quarantined by bad (it burns); other content goes out as always, and taking the file away lets "
-        "this one out"
+    why = "snapshot 0 " + ApiText.QUARANTINED_OTHER_CONTENT_GOES_OUT(
+        name="", why="bad (it burns)", lift=ApiText.TAKING_FILE_AWAY()
     )
     assert f"  wait   c1, c2: {waits}{why}" in gitfleet("plan", moving).out.splitlines()
     rows = json.loads(gitfleet("explain", "shop", "-C", moving, "--rev", "main", "-o", "json").out)["clusters"]

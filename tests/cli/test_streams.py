@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gitfleet.cli.texts import CliText
 from tests.cli.conftest import Ended, tiered
 
 GITFLEET = [sys.executable, "-m", "gitfleet"]
@@ -78,8 +79,8 @@ def test_a_listing_that_cannot_be_written_is_an_error(settled: Path, command: st
     assert (ended.code, ended.err.splitlines()[-2:]) == (
         1,
         [
-            "error: stdout cannot be written: No space left on device",
-            "hint: free some space, or send the output somewhere else",
+            ("error: " + CliText.STDOUT_CANNOT_WRITTEN(strerror="No space left on device")),
+            CliText.HINT_FREE_SOME_SPACE(),
         ],
     )
     assert "Traceback" not in ended.err
@@ -90,7 +91,10 @@ def test_a_listing_without_stdout_is_an_error() -> None:
         write_into(not_for_writing(), "schema", Path()),
         shell(f"{shlex.join(GITFLEET)} schema >&-"),
     ):
-        assert (ended.code, ended.err.splitlines()[0]) == (1, "error: stdout cannot be written: Bad file descriptor")
+        assert (ended.code, ended.err.splitlines()[0]) == (
+            1,
+            ("error: " + CliText.STDOUT_CANNOT_WRITTEN(strerror="Bad file descriptor")),
+        )
 
 
 @pytest.mark.parametrize("command", tiered({command: command for command in RUNS}, RUNS[0]))
@@ -101,7 +105,7 @@ def test_a_run_does_its_work_whoever_reads(fleet: Path, command: str) -> None:
     assert "stdout" not in ended.err and "Traceback" not in ended.err
     for lost in (full_disk(), not_for_writing()):
         ended = write_into(lost, command, fleet)
-        assert (ended.code, ended.err.count("; the work goes on\n")) in ((0, 1), (0, 0)), ended.err
+        assert (ended.code, ended.err.count(CliText.WORK_GOES(sentence="") + "\n")) in ((0, 1), (0, 0)), ended.err
         assert "Traceback" not in ended.err
 
 
@@ -109,7 +113,12 @@ def test_a_run_does_its_work_whoever_reads(fleet: Path, command: str) -> None:
 def test_a_run_says_once_that_its_output_is_lost(fleet: Path) -> None:
     ended = write_into(full_disk(), "run --until-settled {repo}", fleet)
     assert ended.code == 0, ended.err
-    assert ended.err.count("stdout cannot be written: No space left on device; the work goes on\n") == 1
+    assert (
+        ended.err.count(
+            CliText.STDOUT_CANNOT_WRITTEN(strerror=("No space left on " + CliText.WORK_GOES(sentence="device") + "\n"))
+        )
+        == 1
+    )
     assert ended.err.splitlines()[-1].startswith("settled at commit ")
 
 

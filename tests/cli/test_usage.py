@@ -12,27 +12,28 @@ import pytest
 from gitfleet import __version__
 from gitfleet.cli import main
 from gitfleet.cli.commands import COMMANDS
+from gitfleet.cli.texts import CliText
 from tests.cli.conftest import Shell, git, make_repo, tiered
 
 
 @pytest.mark.parametrize(
     ("words", "talk"),
     [
-        (("pln",), 'error: there is no command "pln"; did you mean plan?'),
+        (("pln",), ("error: " + CliText.NO_COMMAND(args="pln", meant="did you mean plan?"))),
         (("plan", "--bogus"), "error: no such option"),
         (("plan", "--clusters", "wat"), "error: invalid value for '--clusters'"),
         (("get",), "error: missing argument"),
         (("get", "crp", "-o", "foo"), "error: invalid value for '-o' / '--output'"),
-        (("run", "--once", "--until-settled"), "error: --once and --until-settled exclude each other"),
+        (("run", "--once", "--until-settled"), ("error: " + CliText.ONCE_UNTIL_SETTLED_EXCLUDE_EACH())),
         (("run", "-o", "json"), "error: -o json is one document and needs an end"),
         (("run", "--until-settled", "--timeout", "-1"), "error: invalid value for '--timeout'"),
         (
             ("run", "--leader-election", "Web/x"),
-            "error: --leader-election Web/x is none of auto, never and NAMESPACE/NAME",
+            ("error: " + CliText.LEADER_ELECTION_NONE_AUTO(leader_election="Web/x")),
         ),
         (
             ("run", "--leader-election", "never", "--lease-duration", "15"),
-            "error: --lease-duration goes with a Lease, and --leader-election never has none",
+            ("error: " + CliText.LEASE_DURATION_GOES_LEASE()),
         ),
         (
             ("run", "--once", "--leader-election", "ns/name"),
@@ -40,7 +41,7 @@ from tests.cli.conftest import Shell, git, make_repo, tiered
         ),
         (
             ("run", "--forge", "github", "--forge-token-env", "HOME"),
-            "error: REPO is no URL with a path OWNER/NAME: name the repository with --forge-repo",
+            ("error: " + CliText.REPO_NO_URL_PATH_OWNER()),
         ),
     ],
 )
@@ -141,10 +142,7 @@ def test_a_clone_says_that_its_remote_has_the_state(
     """Without a word it would look like a fleet without any state, and `run` would begin one."""
     clone, said = (
         tmp_path / "clone",
-        (
-            "warning: this clone has no state branch of its own, and its remote origin has one; "
-            "`git remote get-url origin` says what to name as REPO (or -C)"
-        ),
+        (CliText.WARNING_CLONE_NO_STATE_BRANCH(remote="origin")),
     )
     git(tmp_path, "clone", "--quiet", str(settled), str(clone))
     if packed:

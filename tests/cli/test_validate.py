@@ -9,6 +9,10 @@ from urllib.request import ProxyHandler, build_opener
 import pytest
 
 from gitfleet.adapters import hermetic
+from gitfleet.api.texts import ApiText
+from gitfleet.cli.texts import CliText
+from gitfleet.formats.texts import FormatsText
+from gitfleet.schedule.texts import ScheduleText
 from tests import builders
 from tests.adapters.test_kustomize import needs_program
 from tests.adapters.test_kustomize_network import listening
@@ -77,8 +81,10 @@ def test_a_plug_in_that_is_not_installed_is_a_fault_where_it_stands(gitfleet: Sh
     ended = gitfleet("validate", fleet)
     assert ended.code == 1
     assert ended.out.startswith(
-        "gitfleet.yaml:8: FleetConfig: spec.scheduler.plugins[1]: there is no scheduler plug-in TaintTolerations; "
-        "did you mean TaintToleration? installed are "
+        "gitfleet.yaml:8: FleetConfig: spec.scheduler.plugins[1]: "
+        + ScheduleText.NO_SCHEDULER_PLUG(
+            listed="TaintTolerations", filter="did you mean TaintToleration? installed are "
+        )
     )
     assert ended.out.count("\n") == 1
 
@@ -118,7 +124,7 @@ def test_json_is_one_document(gitfleet: Shell, fleet: Path) -> None:
                 "line": 7,
                 "object": "ClusterResourcePlacement/bad",
                 "field": "spec.resourceSelectors[0].nmae",
-                "message": "is not a known field; did you mean name?",
+                "message": ApiText.NOT_KNOWN_FIELD(hint="did you mean name?"),
                 "severity": "error",
             },
             {
@@ -126,7 +132,7 @@ def test_json_is_one_document(gitfleet: Shell, fleet: Path) -> None:
                 "line": 10,
                 "object": "ClusterResourcePlacement/bad",
                 "field": "spec.policy.numberOfClusters",
-                "message": "must be at least 0; raise it",
+                "message": FormatsText.MUST_LEAST_RAISE(),
                 "severity": "error",
             },
         ],
@@ -169,11 +175,11 @@ def test_uncommitted_changes_are_named_or_read(gitfleet: Shell, fleet: Path) -> 
     committed = gitfleet("validate", fleet)
     assert (committed.code, committed.err.splitlines()[-1]) == (
         0,
-        "not read: the work tree has uncommitted changes in 1 file (resources/web/web.yaml); --work-tree reads them",
+        CliText.NOT_READ_WORK_TREE_UNCOMMITTED(uncommitted="1 file (resources/web/web.yaml)"),
     )
     read = gitfleet("validate", fleet, "--work-tree")
     assert read.code == 1 and "resources/web/web.yaml:1" in read.out
-    assert read.err.startswith("the work tree has ") and "not read" not in read.err
+    assert read.err.startswith(CliText.WORK_TREE() + " has ") and "not read" not in read.err
     assert gitfleet("validate", fleet, "--work-tree", "--rev", "main").code == 64
 
 
@@ -208,7 +214,7 @@ def test_what_is_encrypted_is_checked_where_the_key_is_given(gitfleet: Shell, fl
     commit(fleet, {"resources/web/db.yaml": encrypted(builders.secret("web", "db", {"a": "b"}), to=other)})
     ended = gitfleet("validate", fleet)
     assert (ended.code, ended.out) == (0, "")
-    assert "not decrypted: 1 Secret; name the key with --sops-age-key-file to have them checked" in ended.err
+    assert CliText.NOT_DECRYPTED_NAME_KEY_SOPS(count="1 Secret") in ended.err
     ended = gitfleet("validate", fleet, "--sops-age-key-file", key.file(tmp_path))
     assert ended.code == 1
     assert f"the file is encrypted for {other.recipient}" in " ".join(ended.out.split())

@@ -13,6 +13,8 @@ import yaml
 
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.cli import explain
+from gitfleet.cli.texts import CliText
+from gitfleet.rollout.texts import RolloutText
 from tests.cli.conftest import Shell, commit, git, tiered
 
 AGE = re.compile(r"\b\d+[smhdy]\d*[smhd]?\b")
@@ -113,7 +115,7 @@ def test_a_word_of_one_scope_lists_that_scope_alone(gitfleet: Shell, settled: Pa
     assert {name.split("/")[0] for name in listed["ro"]} == {"resourceoverridesnapshot"}
     assert listed["overrides"] == listed["cro"] | listed["ro"]
     table = gitfleet("get", "rp", "-C", settled)
-    assert (table.code, table.out, table.err) == (0, "", "No resources found\n")
+    assert (table.code, table.out, table.err) == (0, "", (CliText.NO_RESOURCES_FOUND() + "\n"))
     assert gitfleet("describe", "rp", "web", "-C", settled).code == 1
 
 
@@ -162,7 +164,7 @@ spec:
     - {name: canary, labelSelector: {matchLabels: {env: staging}}}
 """
     empty = gitfleet("get", "csus", "-C", fleet)
-    assert (empty.code, empty.out, empty.err) == (0, "", "No resources found\n")
+    assert (empty.code, empty.out, empty.err) == (0, "", (CliText.NO_RESOURCES_FOUND() + "\n"))
     assert json.loads(gitfleet("get", "strategies", "-C", fleet, "-o", "json").out)["items"] == []
     commit(fleet, {"strategies/by-region.yaml": strategy})
 
@@ -204,13 +206,17 @@ def test_explain_one_cluster(gitfleet: Shell, settled: Path) -> None:
         "It was refused by the plug-in ClusterAffinity.\n"
         "What would change that: add label env=prod\n"
     )
-    assert picked.out.splitlines()[-1] == "Its binding is Bound with web-0-snapshot; it has web-0-snapshot."
+    assert picked.out.splitlines()[-1] == CliText.ITS_BINDING_IS_WITH_IT(
+        row="Bound", row_2="web-0-snapshot", has="web-0-snapshot"
+    )
 
 
 def test_explain_before_the_first_reconcile_says_what_comes_next(gitfleet: Shell, fleet: Path) -> None:
     lines = gitfleet("explain", "web", "-C", fleet).out.splitlines()
 
-    assert lines[1].endswith("Bound   -          next: web-0-snapshot goes out to a new cluster")
+    assert lines[1].endswith(
+        "Bound   -          next: " + RolloutText.GOES_OUT_NEW_CLUSTER(latest_snapshot="web-0-snapshot")
+    )
 
 
 def test_explain_as_json(gitfleet: Shell, settled: Path) -> None:
@@ -318,12 +324,14 @@ def test_explain_tells_what_is_recorded(gitfleet: Shell, moving: Path) -> None:
     )
 
     assert (still.out, recorded.err) == (recorded.out, "")
-    assert still.err == "newer commits are not reconciled yet: `--rev main` works out what they lead to\n"
+    assert still.err == CliText.NEWER_COMMITS_NOT_RECONCILED_YET(
+        otherwise=(CliText.REV_WORKS_OUT_LEAD(watch_branch="main") + "\n")
+    )
     assert "eu-north-1   yes" in worked_out.out and worked_out.err == ""
     assert gitfleet("run", "--until-settled", moving).code == 0
     assert "eu-north-1   yes" in gitfleet("explain", "web", "-C", moving).out
     assert gitfleet("explain", "web", "-C", moving, "--at", then).out == recorded.out
-    assert "do not go together" in gitfleet("explain", "web", "-C", moving, "--at", then, "--rev", "main").err
+    assert CliText.REV_NOT_GO_TOGETHER() in gitfleet("explain", "web", "-C", moving, "--at", then, "--rev", "main").err
     assert gitfleet("explain", "new", "-C", moving, "--at", then).err.startswith("error: there is no placement")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gitfleet.api.texts import ApiText
 from tests.conformance.runner import read_cases, run, vector_files
 from tests.conformance.texts import OWN, expected_text, text_difference
 
@@ -64,7 +65,7 @@ def test_every_difference_from_kubefleets_texts_is_met_by_a_case() -> None:
 
 def test_another_sentence_is_a_difference() -> None:
     theirs = "cluster names must be unique for policy type PickFixed"
-    assert text_difference(theirs, ["clusterNames[1]: names a cluster that is already in the list; remove it"]) is None
+    assert text_difference(theirs, [("clusterNames[1]: " + ApiText.NAMES_CLUSTER_ALREADY_LIST())]) is None
     assert text_difference(theirs, ["clusterNames[1]: is not the name of a cluster"])
     assert text_difference("some text that no case here has", ["any sentence"]) is None
     assert text_difference("some text that no case here has", [])

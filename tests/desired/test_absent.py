@@ -12,7 +12,9 @@ from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.runs import RunRecord, RunStatus, StageStatus
 from gitfleet.api.staged import Eviction
 from gitfleet.api.values import NamespacedName
+from gitfleet.desired.texts import DesiredText
 from gitfleet.model.state import FleetState
+from gitfleet.model.texts import ModelText
 from tests import builders
 from tests.desired.commits import faults_of
 
@@ -46,9 +48,13 @@ def warnings(*bodies: dict[str, Any], fleet: str = FLEET, accepted: FleetState |
 
 
 GONE = "that is not in the repo, so"
-RUN = f"{{}}: ClusterStagedUpdateRun/new: spec.{{}}: names a {{}} {GONE} the run cannot begin; {{}}"
-EVICTION = f"{{}}: ClusterResourcePlacementEviction/e: spec.{{}}: names a {{}} {GONE} nothing is evicted; {{}}"
-CORRECT = "correct it, or add it"
+RUN = f"{{}}: ClusterStagedUpdateRun/new: spec.{{}}: names a {{}} {GONE} " + DesiredText.RUN_CANNOT_BEGIN() + "; {}"
+EVICTION = (
+    f"{{}}: ClusterResourcePlacementEviction/e: spec.{{}}: names a {{}} {GONE} "
+    + DesiredText.NOTHING_EVICTED()
+    + "; {}"
+)
+CORRECT = DesiredText.CORRECT_ADD()
 
 
 @pytest.mark.parametrize(
@@ -65,12 +71,13 @@ CORRECT = "correct it, or add it"
             in_namespace(builders.staged_run("new", placement="web", strategy="slow")),
             [
                 (
-                    f"7: StagedUpdateRun/web/new: spec.placementName: names a placement {GONE} the run "
-                    "cannot begin; correct it, or add it"
+                    f"7: StagedUpdateRun/web/new: spec.placementName: names a placement {GONE} "
+                    + DesiredText.RUN_CANNOT_BEGIN()
+                    + ("; " + DesiredText.CORRECT_ADD())
                 ),
                 (
-                    "8: StagedUpdateRun/web/new: spec.stagedRolloutStrategyName: names a strategy that is not in the "
-                    "repo, so the run cannot begin; correct it, or add it"
+                    "8: StagedUpdateRun/web/new: spec.stagedRolloutStrategyName: "
+                    + DesiredText.NAMES_STRATEGY_NOT_REPO(hint=DesiredText.CORRECT_ADD())
                 ),
             ],
         ),
@@ -85,25 +92,38 @@ CORRECT = "correct it, or add it"
             builders.placement_budget("wbe", minAvailable=1),
             [
                 (
-                    "4: ClusterResourcePlacementDisruptionBudget/wbe: metadata.name: names a placement that is not in "
-                    "the repo, so it limits nothing; did you mean web?"
+                    "4: ClusterResourcePlacementDisruptionBudget/wbe: metadata.name: "
+                    + ModelText.NAMES_PLACEMENT_NOT_REPO()
+                    + (", so " + DesiredText.LIMITS_NOTHING() + "; did you mean web?")
                 )
             ],
         ),
         (
             quarantine("wbe"),
-            [(f"6: Quarantine/q: spec.placement: names a placement {GONE} it is about nothing; did you mean web?")],
+            [
+                (
+                    f"6: Quarantine/q: spec.placement: names a placement {GONE} "
+                    + DesiredText.ABOUT_NOTHING()
+                    + "; did you mean web?"
+                )
+            ],
         ),
         (
             quarantine("ns/web", lifted=True),
-            [(f"6: Quarantine/q: spec.placement: names a placement {GONE} it is about nothing; {CORRECT}")],
+            [
+                (
+                    f"6: Quarantine/q: spec.placement: names a placement {GONE} "
+                    + DesiredText.ABOUT_NOTHING()
+                    + f"; {CORRECT}"
+                )
+            ],
         ),
         (
             builders.approval("og", "canary"),
             [
                 (
-                    f"6: ClusterApprovalRequest/og-canary: spec.parentStageRollout: names a run {GONE} "
-                    "it answers nothing; correct it, or remove it"
+                    "6: ClusterApprovalRequest/og-canary: spec.parentStageRollout: "
+                    f"names a run {GONE} it answers nothing; " + DesiredText.CORRECT_REMOVE()
                 )
             ],
         ),
@@ -111,16 +131,19 @@ CORRECT = "correct it, or add it"
             builders.approval("go", "canery"),
             [
                 (
-                    "7: ClusterApprovalRequest/go-canery: spec.targetStage: names a stage that the run does not have, "
-                    "so it answers nothing; did you mean canary?"
+                    "7: ClusterApprovalRequest/go-canery: spec.targetStage: "
+                    + DesiredText.NAMES_STAGE_RUN_NOT(hint="did you mean canary?")
                 )
             ],
         ),
         (
             builders.freeze_override("o", END, windows=["nihgts"], freezes=["xmas"]),
             [
-                "10: FreezeOverride/o: spec.windows[0]: names nothing that there is; did you mean nights?",
-                "12: FreezeOverride/o: spec.freezes[0]: names nothing that there is; correct it, or remove it",
+                ("10: FreezeOverride/o: spec.windows[0]: " + DesiredText.NAMES_NOTHING(meant="did you mean nights?")),
+                (
+                    "12: FreezeOverride/o: spec.freezes[0]: "
+                    + DesiredText.NAMES_NOTHING(meant=DesiredText.CORRECT_REMOVE())
+                ),
             ],
         ),
     ],
@@ -175,7 +198,7 @@ SCOPE = {
 def test_each_part_of_a_scope_that_matches_nothing() -> None:
     assert warnings(builders.freeze("f", END, scope=SCOPE)) == [
         "12: Freeze/f: spec.scope.placements[1]: matches no placement in the repo; did you mean web?",
-        "13: Freeze/f: spec.scope.placements[2]: matches no placement in the repo; correct it, or remove it",
+        ("13: Freeze/f: spec.scope.placements[2]: matches no placement in the repo; " + DesiredText.CORRECT_REMOVE()),
         "16: Freeze/f: spec.scope.stages[1]: matches no stage in the repo; did you mean canary?",
         (
             "19: Freeze/f: spec.scope.clusters.matchLabels.env: selects nothing, since no cluster has this label and "
@@ -199,7 +222,7 @@ def test_a_scope_that_matches_is_no_warning(scope: dict[str, Any]) -> None:
 
 def test_labels_that_resemble_none_of_a_cluster() -> None:
     assert warnings(builders.freeze("f", END, scope={"clusters": {"matchLabels": {"zone": "a"}}})) == [
-        "10: Freeze/f: spec.scope.clusters: matches no cluster in the repo; correct it, or remove it"
+        ("10: Freeze/f: spec.scope.clusters: matches no cluster in the repo; " + DesiredText.CORRECT_REMOVE())
     ]
 
 
@@ -210,10 +233,13 @@ def test_scopes_of_windows_and_of_overrides() -> None:
     fleet = FLEET.split("---\napiVersion: gitfleet.dev")[0]
     assert warnings(builders.fleet_config(freezeWindows=windows), override, fleet=fleet) == [
         (
-            "18: FleetConfig/fleet: spec.freezeWindows[1].scope.stages[0]: matches no stage in the repo; correct it, "
-            "or remove it"
+            "18: FleetConfig/fleet: spec.freezeWindows[1].scope.stages[0]: matches no stage in the repo; "
+            + DesiredText.CORRECT_REMOVE()
         ),
-        "30: FreezeOverride/o: spec.scope.placements[0]: matches no placement in the repo; correct it, or remove it",
+        (
+            "30: FreezeOverride/o: spec.scope.placements[0]: matches no placement in the repo; "
+            + DesiredText.CORRECT_REMOVE()
+        ),
     ]
 
 

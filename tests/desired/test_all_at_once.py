@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gitfleet.desired.texts import DesiredText
 from tests.desired.commits import faults_of
 
 GROUP = "placement.kubernetes-fleet.io/v1beta1"
@@ -12,8 +13,9 @@ BROKEN = (
 )
 UNREADABLE = "apiVersion: v1\nkind: [\n"
 NO_NAMESPACE = (
-    "resources/a.yaml:1: ConfigMap/web/a: metadata.namespace: has no Namespace manifest in the repo; add one for web "
-    "(with kustomize, list it under `resources`), or correct the name"
+    "resources/a.yaml:1: ConfigMap/web/a: metadata.namespace: "
+    + DesiredText.NO_NAMESPACE_MANIFEST_REPO(name="web")
+    + DesiredText.CORRECT_NAME(sentence="", near="")
 )
 CONFIG = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: web}}\n"
 SELECTING = (
@@ -33,7 +35,7 @@ def between(files: dict[str, str]) -> list[str]:
     return [line for line in faults_of(files) if not line.startswith(("broken", "y.yaml"))]
 
 
-NOT_A_KIND = "is not a kind of %s; did you mean %s?"
+NOT_A_KIND = DesiredText.NOT_KIND_YOU_MEAN(in_words="%s", meant="", elsewhere="%s")
 
 
 @pytest.mark.parametrize("broken", [BROKEN, UNREADABLE])
@@ -41,7 +43,7 @@ NOT_A_KIND = "is not a kind of %s; did you mean %s?"
     ("files", "expected"),
     [
         ({"resources/a.yaml": CONFIG}, NO_NAMESPACE),
-        ({"x.yaml": SELECTING % ("''", "Namespce")}, UNKNOWN + NOT_A_KIND % ("the core group", "Namespace")),
+        ({"x.yaml": SELECTING % ("''", "Namespce")}, UNKNOWN + NOT_A_KIND % (DesiredText.CORE_GROUP(), "Namespace")),
         ({"x.yaml": SELECTING % ("apps", "Deploymnt")}, UNKNOWN + NOT_A_KIND % ("group apps", "Deployment")),
     ],
 )

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.texts import ApiText
+from gitfleet.formats.texts import FormatsText
 from tests.desired.checks import (
     check_disruption_budget,
     check_override_policy,
@@ -73,7 +75,9 @@ def test_what_is_no_quantity(quantity: str) -> None:
 @pytest.mark.parametrize("quantity", ["1e400", "9e400", "-1e301"])
 def test_a_quantity_that_the_scheduler_could_not_weigh_is_refused(quantity: str) -> None:
     (sentence,) = check_policy(requirements(("Ge", quantity)))
-    assert sentence.endswith(": has more than 300 digits, which cannot be compared; write one such as 2, 1.5 or 800Mi")
+    assert sentence.endswith(
+        ": " + FormatsText.MORE_DIGITS_CANNOT_COMPARED(max_exponent="300") + ApiText.WRITE_ONE_MI(reason="")
+    )
 
 
 @pytest.mark.parametrize(

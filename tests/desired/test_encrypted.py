@@ -8,6 +8,7 @@ import pytest
 
 from gitfleet.api.objects import JsonObject, Manifest
 from gitfleet.desired import SourceFile, parse_file, read_file
+from gitfleet.desired.texts import DesiredText
 from gitfleet.errors import BadInput
 from tests import builders
 from tests.desired.commits import read
@@ -76,7 +77,7 @@ def test_what_is_wrong_beside_the_values_is_found_as_in_any_secret() -> None:
 def test_an_encrypted_text_without_the_metadata_is_refused() -> None:
     text = encrypted(SECRET, to=KEY).partition("sops:")[0]
     (found,) = faults(text)
-    assert "is encrypted with SOPS, and the `sops` metadata are missing" in found
+    assert DesiredText.ENCRYPTED_SOPS_SOPS_METADATA_MISSING() in found
     assert "ENC[" not in found
 
 
@@ -90,14 +91,14 @@ def test_an_encrypted_secret_in_an_envelope_is_refused(kind: str) -> None:
         data={"s": text if kind == "ConfigMap" else inner},
     )  # fmt: skip
     (fault,) = faults(builders.to_yaml(envelope))
-    assert "says that the object is encrypted with SOPS; write it to a file of its own" in fault
+    assert DesiredText.SAYS_OBJECT_ENCRYPTED_SOPS() in fault
 
 
 def test_what_kustomize_or_helm_made_is_not_decrypted() -> None:
     parsed = parse_file(PATH, encrypted(SECRET, to=KEY).encode())
     reading = SourceFile(blob="", parsed=parsed).read(PATH, lambda _: b"")
     assert reading is not None
-    assert "gitfleet decrypts nothing that kustomize or Helm made" in reading.faults[0].message
+    assert DesiredText.SAYS_OBJECT_ENCRYPTED_SOPS_GITFLEET_DECRYPTS() in reading.faults[0].message
 
 
 def test_a_plain_secret_may_say_sops() -> None:
@@ -120,7 +121,5 @@ def test_a_process_that_decrypts_judges_the_values_and_repeats_none() -> None:
         return [f"{fault.line}: {fault.field} {fault.message}" for fault in reading.faults]
 
     assert given({**SECRET, "stringData": {"a": "b"}}) == []
-    assert given({**SECRET, "data": {"a": "c4nary!"}}) == [
-        "1: data.a must be base64; encode it, or use stringData in a Secret and data in a ConfigMap"
-    ]
-    assert given(None) == ["9: sops cannot be used, since the file is encrypted for somebody else"]
+    assert given({**SECRET, "data": {"a": "c4nary!"}}) == [("1: data.a " + DesiredText.MUST_BASE64_ENCODE())]
+    assert given(None) == [("9: sops " + DesiredText.CANNOT_USED_SINCE(why="the file is encrypted for somebody else"))]

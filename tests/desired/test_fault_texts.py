@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from gitfleet.api.texts import ApiText
+from gitfleet.desired.texts import DesiredText
+from gitfleet.formats.texts import FormatsText
 from tests.desired.commits import faults_of
+from tests.texts import said
 
 CASES = Path(__file__).parent / "cases"
 
@@ -14,7 +18,7 @@ CASES = Path(__file__).parent / "cases"
 @pytest.mark.parametrize("name", sorted(path.stem for path in CASES.glob("*.yaml")))
 def test_every_fault_of_a_file(name: str) -> None:
     """`cases/<name>.yaml` is the file, `cases/<name>.txt` the whole of what is said about it."""
-    expected = (CASES / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    expected = said((CASES / f"{name}.txt").read_text(encoding="utf-8")).splitlines()
     assert faults_of({"x/a.yaml": (CASES / f"{name}.yaml").read_bytes()}) == expected
 
 
@@ -26,8 +30,10 @@ def test_every_fault_of_a_file(name: str) -> None:
             "apiVersion: placement.kubernetesfleet.io/v1\nkind: ClusterResourcePlacement\nmetadata: {name: a}\n",
             [
                 (
-                    "placements/a.yaml:1: ClusterResourcePlacement/a: apiVersion: is not the group of "
-                    "ClusterResourcePlacement; did you mean placement.kubernetes-fleet.io/v1?"
+                    "placements/a.yaml:1: ClusterResourcePlacement/a: apiVersion: "
+                    + DesiredText.NOT_GROUP_YOU_MEAN(
+                        name="ClusterResourcePlacement", group="placement.kubernetes-fleet.io", versions="v1"
+                    )
                 )
             ],
         ),
@@ -36,8 +42,10 @@ def test_every_fault_of_a_file(name: str) -> None:
             "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterResourcePlacemnt\nmetadata: {name: a}\n",
             [
                 (
-                    "placements/a.yaml:2: ClusterResourcePlacemnt/a: kind: is not a kind of "
-                    "placement.kubernetes-fleet.io that gitfleet reads; did you mean ClusterResourcePlacement?"
+                    "placements/a.yaml:2: ClusterResourcePlacemnt/a: kind: "
+                    + DesiredText.NOT_KIND_GITFLEET_READS(
+                        group="placement.kubernetes-fleet.io", hint="did you mean ClusterResourcePlacement?"
+                    )
                 )
             ],
         ),
@@ -46,12 +54,14 @@ def test_every_fault_of_a_file(name: str) -> None:
             "apiVersion: cluster.kubernetes-fleet.io/v2\nkind: MemberCluster\nmetadata: {name: a, namespace: x}\n",
             [
                 (
-                    "clusters/a.yaml:1: MemberCluster/x/a: apiVersion: is not a version of MemberCluster that gitfleet "
-                    "reads; use cluster.kubernetes-fleet.io/v1"
+                    "clusters/a.yaml:1: MemberCluster/x/a: apiVersion: "
+                    + DesiredText.NOT_VERSION_GITFLEET_READS(
+                        kind="MemberCluster", group="cluster.kubernetes-fleet.io", versions="v1"
+                    )
                 ),
                 (
-                    "clusters/a.yaml:3: MemberCluster/x/a: metadata.namespace: does not go with MemberCluster, which "
-                    "is a cluster-scoped kind; remove it"
+                    "clusters/a.yaml:3: MemberCluster/x/a: metadata.namespace: "
+                    + DesiredText.NOT_GO_CLUSTER_SCOPED_KIND(kind="MemberCluster")
                 ),
             ],
         ),
@@ -63,20 +73,23 @@ def test_every_fault_of_a_file(name: str) -> None:
             ),
             [
                 (
-                    "placements/a.yaml:3: ResourcePlacement/a: metadata.namespace: is required, since "
-                    "ResourcePlacement is a namespaced kind; add it"
+                    "placements/a.yaml:3: ResourcePlacement/a: metadata.namespace: "
+                    + DesiredText.REQUIRED_SINCE_NAMESPACED_KIND(kind="ResourcePlacement")
                 )
             ],
         ),
         (
             "runs/a.yaml",
             "- 1\n",
-            ["runs/a.yaml:1: is not a mapping, so it is no object; write apiVersion, kind and metadata"],
+            [("runs/a.yaml:1: " + DesiredText.NOT_MAPPING_NO_OBJECT())],
         ),
         (
             "runs/a.yaml",
             "spec: {}\n",
-            ["runs/a.yaml:1: apiVersion: is required; add it", "runs/a.yaml:1: kind: is required; add it"],
+            [
+                ("runs/a.yaml:1: apiVersion: " + ApiText.REQUIRED_ADD()),
+                ("runs/a.yaml:1: kind: " + ApiText.REQUIRED_ADD()),
+            ],
         ),
         ("docs/a.yaml", "- any\n- list\n", []),
         ("docs/a.yaml", "site: any settings\n", []),
@@ -87,8 +100,9 @@ def test_every_fault_of_a_file(name: str) -> None:
             "{{ include }}\n",
             [
                 (
-                    "charts/a.yaml:1: a list or mapping stands as a key; keys must be plain words; if it is none of "
-                    "gitfleet's files, ignore it in .gitfleetignore"
+                    "charts/a.yaml:1: "
+                    + FormatsText.LIST_MAPPING_STANDS_KEY()
+                    + DesiredText.IF_NONE_GITFLEET_FILES(ignore_file=".gitfleetignore")
                 )
             ],
         ),

@@ -12,6 +12,7 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from gitfleet.desired import ignore_rules
 from gitfleet.desired.ignore_rules import read_ignore
+from gitfleet.desired.texts import DesiredText
 from tests.growth import grows_with_its_input
 
 SEGMENTS = (
@@ -146,7 +147,7 @@ def test_what_another_release_would_spell_in_another_way_is_refused(
 
     monkeypatch.setattr(GitIgnoreSpecPattern, "pattern_to_regex", staticmethod(respelled))
     rules = read_ignore(b"/plain/\n**/a*b/**/c\n")
-    sentence = "is no pattern that gitfleet matches with the installed pathspec; install 1.1 of it"
+    sentence = DesiredText.NO_PATTERN_GITFLEET_MATCHES_INSTALLED()
     assert rules.faults == ((2, sentence),)
     assert rules.hide("plain/a") and not rules.hide("ab/c")
 

@@ -10,6 +10,8 @@ import pytest
 from gitfleet.api.faults import LastGood, Severity
 from gitfleet.api.placements import PlacementType
 from gitfleet.desired import DesiredRequest, SourceFile, read_desired
+from gitfleet.desired.texts import DesiredText
+from gitfleet.formats.texts import FormatsText
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState, PlacementRecord
 from tests.desired.commits import blob_of, read, request_of
@@ -192,7 +194,7 @@ def test_the_target_of_a_run_is_fixed() -> None:
     after = RUN.replace("web", "api").replace('"1"', '"2"').replace("Name: s}", "Name: t}")
     desired = read({"runs/r.yaml": after}, before={"runs/r.yaml": RUN})
     assert [str(fault) for fault in desired.faults] == [
-        f"runs/r.yaml:4: ClusterStagedUpdateRun/r: spec.{field}: cannot change in a run; put it back and make a new run"
+        (f"runs/r.yaml:4: ClusterStagedUpdateRun/r: spec.{field}: " + DesiredText.CANNOT_CHANGE_RUN())
         for field in ("placementName", "resourceSnapshotIndex", "stagedRolloutStrategyName")
     ]
     assert [run.placement_name for run in desired.runs.values()] == ["web"]
@@ -270,8 +272,12 @@ def test_files_that_were_not_read() -> None:
     }
     desired = read_desired(DesiredRequest(commit="c0ffee", files=files))
     assert [str(fault) for fault in desired.faults] == [
-        "resources/big.yaml:1: has 5000000 bytes, more than the 4194304 that are read; split the file",
-        "resources/lost.yaml:1: could not be read; split the file, or ignore it in .gitfleetignore",
+        ("resources/big.yaml:1: " + FormatsText.BYTES_MORE_READ(count="5000000", limit="4194304")),
+        (
+            "resources/lost.yaml:1: "
+            + DesiredText.COULD_NOT_READ()
+            + DesiredText.SPLIT_FILE_IGNORE(why="", ignore_file=".gitfleetignore")
+        ),
         "resources/why.yaml:1: is encrypted; decrypt it",
     ]
     assert desired.holds_removals

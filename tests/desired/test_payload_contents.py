@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.texts import ApiText
+from gitfleet.desired.texts import DesiredText
 from tests.desired.commits import read
 
 SHOP = {"resources/shop.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"}
@@ -32,9 +34,9 @@ def faults(text: str) -> list[str]:
     return [f"{fault.line}: {fault.field}: {fault.message}" for fault in found]
 
 
-STRING = "must be a string; put it in quotes"
-BASE64 = "must be base64; encode it, or use stringData in a Secret and data in a ConfigMap"
-KEY = "is no key that an API server takes: use letters, digits, -, _ and .; rename it"
+STRING = ApiText.MUST_STRING_PUT_QUOTES()
+BASE64 = DesiredText.MUST_BASE64_ENCODE()
+KEY = DesiredText.NO_KEY_API_SERVER_TAKES()
 
 
 @pytest.mark.parametrize(
@@ -42,7 +44,7 @@ KEY = "is no key that an API server takes: use letters, digits, -, _ and .; rena
     [
         (payload("ConfigMap", data={"a": 1, "b": "c", "d": [1], "e": None}), [
             f"4: data.a: {STRING}",
-            "4: data.d: must be a string; correct it",
+            ("4: data.d: " + DesiredText.MUST_STRING_CORRECT()),
         ]),
         (payload("ConfigMap", binaryData={"a": "?"}), [f"4: binaryData.a: {BASE64}"]),
         (payload("ConfigMap", data={"a.b-c_D": "x", "a/b": "x", "..": "x", "...": "x"}), [
@@ -51,20 +53,21 @@ KEY = "is no key that an API server takes: use letters, digits, -, _ and .; rena
         (payload("Secret", stringData={"": "x"}), [f'4: stringData[""]: {KEY}']),
         (payload("Secret", data={"a": "hunter2hunter2!", "b": "aHVudGVyMg=="}), [f"4: data.a: {BASE64}"]),
         (payload("Secret", data="x", stringData={"p": True}), [
-            "4: data: must be a mapping; correct it",
+            ("4: data: " + DesiredText.MUST_MAPPING_CORRECT()),
             f"5: stringData.p: {STRING}",
         ]),
         (payload("Secret", metadata={"labels": {"n": 1}}, data=[]), [
             f"3: metadata.labels.n: {STRING}",
-            "4: data: must be a mapping; correct it",
+            ("4: data: " + DesiredText.MUST_MAPPING_CORRECT()),
         ]),
         (payload("Sceret", metadata={"annotations": "no"}), [
-            "2: kind: is not a kind of the core group; did you mean Secret?",
-            "3: metadata.annotations: must be a mapping of strings; correct it",
+            ("2: kind: " + DesiredText.NOT_KIND_YOU_MEAN(in_words=DesiredText.CORE_GROUP(), meant="",
+                elsewhere="Secret")),
+            ("3: metadata.annotations: " + DesiredText.MUST_MAPPING_STRINGS()),
         ]),
         ("apiVersion: v1\nkind: ConfigMap\nmetadata: oops\ndata: oops\n", [
-            "3: metadata: must be a mapping with a name; add it",
-            "4: data: must be a mapping; correct it",
+            ("3: metadata: " + DesiredText.MUST_MAPPING_NAME()),
+            ("4: data: " + DesiredText.MUST_MAPPING_CORRECT()),
         ]),
     ],
 )  # fmt: skip
@@ -79,27 +82,33 @@ ROLE = "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("a: [", "cannot be read as objects: "),
-        ("- 1", "object 1 must be an object; write apiVersion, kind and metadata"),
-        ("{kind: A, metadata: {name: a}}", "object 1: apiVersion must be a string; correct it"),
-        (ROLE % "", "object 1: metadata.namespace is required, since Role is a namespaced kind; add it"),
-        (ROLE % ", namespace: bank", "object 1: metadata.namespace lies in namespace bank, not in the envelope's own"),
+        ("a: [", DesiredText.CANNOT_READ_OBJECTS(unreadable="")),
+        ("- 1", ("object 1 " + DesiredText.MUST_OBJECT_WRITE_APIVERSION())),
+        ("{kind: A, metadata: {name: a}}", ("object 1: apiVersion " + DesiredText.MUST_STRING_CORRECT())),
+        (ROLE % "", ("object 1: metadata.namespace " + DesiredText.REQUIRED_SINCE_NAMESPACED_KIND(kind="Role"))),
+        (
+            ROLE % ", namespace: bank",
+            ("object 1: metadata.namespace " + ApiText.LIES_NAMESPACE_NOT_ENVELOPE_OWN(namespace="bank")),
+        ),
         (
             ROLE % ", namespace: shop"
             + "\n---\n{apiVersion: v1, kind: ConfigMp, metadata: {name: m, namespace: shop}}",
-            "object 2: kind is not a kind of the core group; did you mean ConfigMap?",
+            (
+                "object 2: kind "
+                + DesiredText.NOT_KIND_YOU_MEAN(in_words=DesiredText.CORE_GROUP(), meant="", elsewhere="ConfigMap")
+            ),
         ),
         (
             "{apiVersion: v1, kind: Namespace, metadata: {name: kube-system}}",
-            "object 1: metadata.name is a reserved namespace, which cannot be placed; name another",
+            ("object 1: metadata.name " + DesiredText.RESERVED_NAMESPACE_CANNOT_PLACED()),
         ),
         (
             "{apiVersion: example.com/v1, kind: Tree, metadata: {name: t, namespace: shop}}",
-            "object 1: metadata.namespace does not go with Tree, which is a cluster-scoped kind; remove it",
+            ("object 1: metadata.namespace " + DesiredText.NOT_GO_CLUSTER_SCOPED_KIND(kind="Tree")),
         ),
         (
             "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: shop}, data: oops}",
-            "object 1: data must be a mapping; correct it",
+            ("object 1: data " + DesiredText.MUST_MAPPING_CORRECT()),
         ),
     ],
 )
@@ -120,12 +129,17 @@ def test_where_an_object_may_lie_holds_in_every_envelope() -> None:
     fleet = "placement.kubernetes-fleet.io/v1beta1"
     inner = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "namespace": "kube-system"}}
     assert faults(payload("ResourceEnvelope", fleet, data={"x": inner})) == [
-        "4: data.x.metadata.namespace: lies in namespace kube-system, not in the envelope's own; correct it"
+        (
+            "4: data.x.metadata.namespace: "
+            + ApiText.LIES_NAMESPACE_NOT_ENVELOPE_OWN(namespace="kube-system")
+            + "; correct it"
+        )
     ]
     assert faults(payload("ClusterResourceEnvelope", fleet, "", data={"x": inner})) == [
         (
-            "4: data.x.metadata.namespace: lies in namespace kube-system, and only cluster-scoped objects may be "
-            "wrapped here; correct it"
+            "4: data.x.metadata.namespace: "
+            + ApiText.LIES_NAMESPACE_ONLY_CLUSTER_SCOPED(namespace="kube-system")
+            + "; correct it"
         )
     ]
 
@@ -143,8 +157,8 @@ def test_where_an_object_may_lie_holds_in_every_envelope() -> None:
 def test_spec_and_status_of_a_built_in_kind_are_mappings(kind: str, version: str, value: str) -> None:
     head = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a, namespace: shop}}\n"
     assert faults(f"{head}spec: {value}\nstatus: {value}\n") == [
-        "4: spec: must be a mapping; correct it",
-        "5: status: must be a mapping; correct it",
+        ("4: spec: " + DesiredText.MUST_MAPPING_CORRECT()),
+        ("5: status: " + DesiredText.MUST_MAPPING_CORRECT()),
     ]
     assert faults(f"{head}spec:\n") == []
 

@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.texts import ApiText
 from gitfleet.desired import read_desired
+from gitfleet.desired.texts import DesiredText
 from gitfleet.model.state import FleetState
 from gitfleet.snapshots import index_payload
+from gitfleet.snapshots.texts import SnapshotsText
 from tests.desired.commits import faults_of, read, request_of, source_of
 from tests.snapshots.builders import pick_namespace, placement, record_of, take
 
@@ -42,8 +45,8 @@ def enveloped(kind: str, namespace: str, inner: dict[str, Any]) -> dict[str, Any
     return body(kind, namespace, FLEET, data={"x": inner})
 
 
-RESERVED = "is reserved; place it elsewhere, or name the namespace in spec.policy.allow of FleetConfig"
-OWN = "is an object that each API server makes for itself; name another"
+RESERVED = ApiText.RESERVED_PLACE_ELSEWHERE()
+OWN = ApiText.OBJECT_EACH_API_SERVER_MAKES()
 RBAC = {"kinds": [{"group": "rbac.authorization.k8s.io", "kind": "*"}]}
 DENIED = {"deny": [{"kinds": [{"kind": "Secret"}]}, RBAC]}
 SECRET, BINDING = body("Secret", "shop"), body("ClusterRoleBinding", "", ROLE)
@@ -51,7 +54,7 @@ EVERYTHING: dict[str, Any] = {}
 
 
 def by(index: int) -> str:
-    return f"is denied by spec.policy.deny[{index}] of FleetConfig; remove it, or allow it there"
+    return ApiText.DENIED_SPEC_POLICY_DENY_FLEETCONFIG(index=index)
 
 
 def namespaces(*names: str, **more: Any) -> dict[str, Any]:
@@ -188,14 +191,26 @@ def test_what_runs_stays_as_it_was_when_the_policy_comes_to_deny_it(edited: bool
 def test_a_rule_about_a_kind_that_nobody_knows_is_warned_of() -> None:
     found = faults_of(fleet(deny=[{"kinds": [{"kind": "Secrets"}, {"group": "example.com", "kind": "Tree"}]}]))
     where = "gitfleet.yaml:5: FleetConfig/fleet: spec.policy.deny[0].kinds[0].kind"
-    assert found == [f"{where}: is not a kind of the core group; did you mean Secret? (warning)"]
+    assert found == [
+        (
+            f"{where}: "
+            + DesiredText.NOT_KIND_YOU_MEAN(in_words=DesiredText.CORE_GROUP(), meant="", elsewhere="Secret")
+            + " (warning)"
+        )
+    ]
 
 
 def test_a_health_check_of_a_kind_that_nobody_knows_is_warned_of() -> None:
     checks = "[{group: apps, kind: Deploymnt, available: 'true'}, {group: example.com, kind: Tree, available: 'true'}]"
     found = faults_of({"gitfleet.yaml": CONFIG.replace("policy: ", f"healthChecks: {checks}\n")})
     where = "gitfleet.yaml:5: FleetConfig/fleet: spec.healthChecks[0].kind"
-    assert found == [f"{where}: is not a kind of group apps; did you mean Deployment? (warning)"]
+    assert found == [
+        (
+            f"{where}: "
+            + DesiredText.NOT_KIND_YOU_MEAN(in_words="group apps", meant="", elsewhere="Deployment")
+            + " (warning)"
+        )
+    ]
 
 
 @pytest.mark.parametrize(
@@ -226,8 +241,9 @@ def test_a_placement_is_refused_what_only_its_envelope_shows() -> None:
     refused = take(placement(pick_namespace("shop")), index)
     assert refused.user_error is not None and refused.resource_snapshots == ()
     assert refused.user_error.message == (
-        "The resource selectors of web cannot be used: ClusterRole/a in ConfigMap/shop/a (resources/a.yaml:1): "
-        f"its kind {by(0)}"
+        SnapshotsText.RESOURCE_SELECTORS_CANNOT_USED(
+            placement="web", why=f"ClusterRole/a in ConfigMap/shop/a (resources/a.yaml:1): its kind {by(0)}"
+        )
     )
     platform = take(placement(pick_namespace("shop"), name="platform-base"), index)
     assert platform.user_error is None

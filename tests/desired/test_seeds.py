@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.yaml_reader import parse_documents
 from tests.desired.commits import faults_of
 
@@ -51,5 +52,9 @@ def test_the_completed_object(example: dict[str, Any]) -> None:
     found = faults_of({**beside, example["path"]: completed(example).encode()})
     # An example stands alone: the clusters, placements and objects that it names are not beside it; a run that began is
     # that of the hub from which it was exported.
-    alone = ("that is not in the repo", "has this name; correct it, or add it", "says that it began before it came")
+    alone = (
+        "that is not in the repo",
+        ("has this name; " + DesiredText.CORRECT_ADD()),
+        "says that it began before it came",
+    )
     assert [fault for fault in found if not any(text in fault for text in alone)] == example["faults"]

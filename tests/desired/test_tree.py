@@ -11,7 +11,9 @@ from gitfleet.api.objects import GroupKind
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
+from gitfleet.api.texts import ApiText
 from gitfleet.desired import SourceFile, is_read, read_desired, read_ignore, wanted_paths
+from gitfleet.desired.texts import DesiredText
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState, PlacementRecord
 from tests.desired.commits import faults_of, read, request_of, source_of
@@ -46,10 +48,7 @@ def errors_of(desired: Desired) -> list[Fault]:
 def test_an_object_exists_once() -> None:
     desired = read({"resources/b.yaml": CONFIG_MAP, "resources/a.yaml": CONFIG_MAP})
     assert [str(fault) for fault in desired.faults] == [
-        (
-            "resources/b.yaml:1: ConfigMap/default/a: is defined a second time; resources/a.yaml:1 already has it, "
-            "remove one of the two"
-        )
+        ("resources/b.yaml:1: ConfigMap/default/a: " + DesiredText.DEFINED_SECOND_TIME(origin="resources/a.yaml:1"))
     ]
     assert [str(manifest.origin) for manifest in desired.payload] == ["resources/a.yaml:1"]
 
@@ -73,8 +72,8 @@ def test_a_copy_whose_name_was_not_changed_takes_nothing_over(changed: tuple[str
     desired = read_desired(replace(request_of(files, accepted=state), changed=changed))
     assert [str(fault) for fault in desired.faults] == [
         (
-            "placements/shop.yaml:1: ClusterResourcePlacement/web: is defined a second time; placements/web.yaml:1 "
-            "already has it, remove one of the two"
+            "placements/shop.yaml:1: ClusterResourcePlacement/web: "
+            + DesiredText.DEFINED_SECOND_TIME(origin="placements/web.yaml:1")
         )
     ]
     assert [str(placement.origin) for placement in desired.placements.values()] == ["placements/web.yaml:1"]
@@ -98,8 +97,8 @@ def test_a_resource_is_in_one_override() -> None:
     desired = read({"overrides/a.yaml": override("a"), "overrides/b.yaml": override("b")})
     assert [str(fault) for fault in errors_of(desired)] == [
         (
-            "overrides/b.yaml:5: ClusterResourceOverride/b: spec.clusterResourceSelectors[0]: selects a resource that "
-            "ClusterResourceOverride/a already overrides; keep it in one of the two"
+            "overrides/b.yaml:5: ClusterResourceOverride/b: spec.clusterResourceSelectors[0]: "
+            + DesiredText.SELECTS_RESOURCE_ALREADY_OVERRIDES(taken="ClusterResourceOverride/a")
         )
     ]
     assert list(desired.overrides) == [OverrideKey("", "a")]
@@ -149,19 +148,25 @@ metadata: {name: s}
     )
     assert [str(fault) for fault in desired.faults] == [
         (
-            "resources/a.yaml:8: Tree/wood/oak: metadata.namespace: does not go with Tree, which is a "
-            "cluster-scoped kind; remove it"
+            "resources/a.yaml:8: Tree/wood/oak: metadata.namespace: "
+            + DesiredText.NOT_GO_CLUSTER_SCOPED_KIND(kind="Tree")
         ),
         (
-            "resources/a.yaml:11: Leaf/wood/green: kind: is of no CustomResourceDefinition in this repo; clusters that "
-            "do not have it refuse its objects"
+            "resources/a.yaml:11: Leaf/wood/green: kind: "
+            + DesiredText.NO_CUSTOMRESOURCEDEFINITION_REPO(hint=DesiredText.CLUSTERS_NOT_REFUSE_OBJECTS())
         ),
-        "resources/a.yaml:16: Leaf/brown: metadata.namespace: is required, since Leaf is a namespaced kind; add it",
         (
-            "resources/a.yaml:19: Root/deep: kind: is of no CustomResourceDefinition in this repo; clusters that do "
-            "not have it refuse its objects"
+            "resources/a.yaml:16: Leaf/brown: metadata.namespace: "
+            + DesiredText.REQUIRED_SINCE_NAMESPACED_KIND(kind="Leaf")
         ),
-        "resources/a.yaml:24: Secret/s: metadata.namespace: is required, since Secret is a namespaced kind; add it",
+        (
+            "resources/a.yaml:19: Root/deep: kind: "
+            + DesiredText.NO_CUSTOMRESOURCEDEFINITION_REPO(hint=DesiredText.CLUSTERS_NOT_REFUSE_OBJECTS())
+        ),
+        (
+            "resources/a.yaml:24: Secret/s: metadata.namespace: "
+            + DesiredText.REQUIRED_SINCE_NAMESPACED_KIND(kind="Secret")
+        ),
     ]
     assert desired.namespaced == {
         GroupKind("", "Namespace"): False,
@@ -177,12 +182,12 @@ def test_selectors_are_for_kinds_of_the_placement_s_scope() -> None:
     namespaced = PLACEMENT.replace("Cluster", "").replace("{name: web}\nspec", "{name: web, namespace: x}\nspec")
     assert faults_of({"placements/a.yaml": selectors, "placements/b.yaml": namespaced}) == [
         (
-            "placements/a.yaml:5: ClusterResourcePlacement/web: spec.resourceSelectors[0].kind: ConfigMap is a "
-            "namespaced kind; select its Namespace, or use a ResourcePlacement"
+            "placements/a.yaml:5: ClusterResourcePlacement/web: spec.resourceSelectors[0].kind: "
+            + DesiredText.NAMESPACED_KIND_SELECT_NAMESPACE(selector="ConfigMap")
         ),
         (
-            "placements/b.yaml:5: ResourcePlacement/x/web: spec.resourceSelectors[0].kind: Namespace is "
-            "a cluster-scoped kind; select it in a ClusterResourcePlacement"
+            "placements/b.yaml:5: ResourcePlacement/x/web: spec.resourceSelectors[0].kind: "
+            + DesiredText.CLUSTER_SCOPED_KIND(selector="Namespace")
         ),
     ]
 
@@ -195,8 +200,9 @@ def test_a_budget_that_means_nothing_stays_and_is_told() -> None:
     files = {"budgets/a.yaml": budget, "placements/a.yaml": PLACEMENT}
     assert faults_of(files) == [
         (
-            "budgets/a.yaml:4: ClusterResourcePlacementDisruptionBudget/web: spec.maxUnavailable: does not go with a "
-            "PickAll placement; use minAvailable with a number (warning)"
+            "budgets/a.yaml:4: ClusterResourcePlacementDisruptionBudget/web: spec.maxUnavailable: "
+            + ApiText.NOT_GO_PICKALL_PLACEMENT()
+            + " (warning)"
         )
     ]
     assert list(read(files).budgets) == ["web"]
@@ -206,7 +212,7 @@ def test_a_fleet_has_one_configuration() -> None:
     config = "apiVersion: gitfleet.dev/v1alpha1\nkind: FleetConfig\nmetadata: {name: fleet}\nspec: {interval: 90s}\n"
     desired = read({"gitfleet.yaml": config, "other.yaml": config.replace("fleet}", "more}")})
     assert [str(fault) for fault in desired.faults] == [
-        "other.yaml:1: FleetConfig/more: is a second configuration beside gitfleet.yaml; keep one"
+        ("other.yaml:1: FleetConfig/more: " + DesiredText.SECOND_CONFIGURATION_BESIDE(origin="gitfleet.yaml"))
     ]
     assert desired.config.interval_seconds == 90.0
 
@@ -231,7 +237,7 @@ def test_a_kind_that_no_kind_can_have_is_a_fault(kind: str) -> None:
     desired = read({"resources/a.yaml": CONFIG_MAP.replace("ConfigMap", f'"{kind}"')})
     (fault,) = desired.faults
     assert (fault.line, fault.field, desired.payload) == (2, "kind", ())
-    assert fault.message == "cannot be the name of a kind; use a letter and then letters and digits"
+    assert fault.message == DesiredText.CANNOT_NAME_KIND()
 
 
 @pytest.mark.parametrize("name", ["/../../evil", "..", ".", "a/b", "a%2f", "a\\0b", "a\\nb", "\\ud800", "x" * 254])
@@ -285,8 +291,8 @@ def test_what_a_crd_says_of_its_kind_holds_inside_envelopes() -> None:
     desired = read({"resources/a.yaml": text})
     assert [str(fault) for fault in desired.faults] == [
         (
-            "resources/a.yaml:9: ResourceEnvelope/default/e: data.x.metadata.namespace: does not go with A, which is a "
-            "cluster-scoped kind; remove it"
+            "resources/a.yaml:9: ResourceEnvelope/default/e: data.x.metadata.namespace: "
+            + DesiredText.NOT_GO_CLUSTER_SCOPED_KIND(kind="A")
         )
     ]
 
@@ -339,10 +345,10 @@ def test_ignored_and_hidden_files_are_not_read() -> None:
 
 def test_bad_lines_of_the_ignore_file() -> None:
     assert faults_of({".gitfleetignore": "!\n" + "*a" * 251 + "\n# fine\n[z-a]\n" + "x\n" * 1002}) == [
-        ".gitfleetignore:1: is not a gitignore pattern; correct it or remove the line",
-        ".gitfleetignore:2: is longer than 500 characters; simplify the pattern",
-        ".gitfleetignore:4: is not a gitignore pattern; correct it or remove the line",
-        ".gitfleetignore:1005: more than 1000 rules are not read, those from here on; write fewer",
+        (".gitfleetignore:1: " + DesiredText.NOT_GITIGNORE_PATTERN()),
+        (".gitfleetignore:2: " + DesiredText.LONGER_CHARACTERS_SIMPLIFY_PATTERN(longest_pattern="500")),
+        (".gitfleetignore:4: " + DesiredText.NOT_GITIGNORE_PATTERN()),
+        (".gitfleetignore:1005: " + DesiredText.MORE_RULES_NOT_READ(most_rules="1000")),
     ]
 
 
@@ -360,10 +366,7 @@ def test_kustomize_folders_are_built_not_read() -> None:
     )
     unbuilt = read_desired(request)
     assert [str(fault) for fault in unbuilt.faults] == [
-        (
-            "resources/app/kustomization.yaml:1: the folder was not built; commit the built manifests, or "
-            "ignore it in .gitfleetignore"
-        )
+        ("resources/app/kustomization.yaml:1: " + DesiredText.FOLDER_NOT_BUILT(ignore_file=".gitfleetignore"))
     ]
     assert unbuilt.holds_removals
     built = read_desired(replace(request, built={"resources/app": source_of("", CONFIG_MAP)}))
@@ -421,10 +424,7 @@ def test_outside_of_simulations_a_cluster_says_how_it_is_reached() -> None:
     assert faults_of({path: MEMBER}) == []
     desired = read_desired(replace(request_of({path: MEMBER}), simulated=False))
     assert [str(fault) for fault in desired.faults] == [
-        (
-            "clusters/c1.yaml:4: MemberCluster/c1: spec.connection: is required; add a context, a kubeconfig, "
-            "inCluster, pull or simulated (docs/clusters.md)"
-        )
+        ("clusters/c1.yaml:4: MemberCluster/c1: spec.connection: " + DesiredText.REQUIRED_ADD_CONTEXT())
     ]
     assert list(desired.clusters) == ["c1"]
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from gitfleet.desired import read_desired
+from gitfleet.desired.texts import DesiredText
+from gitfleet.model.texts import ModelText
 from tests.desired.commits import request_of
+from tests.texts import part
 
 GROUP = "apiVersion: placement.kubernetes-fleet.io/v1beta1\n"
 PLACEMENT = GROUP + "kind: ClusterResourcePlacement\nmetadata: {name: web}\nspec:\n  resourceSelectors:\n"
@@ -36,17 +39,13 @@ def overriding(value: str, placement: str = "web") -> str:
 
 
 FIELD = "16: spec.policy.overrideRules[0].jsonPatchOverrides[0].value: "
-VARIABLE = FIELD + (
-    "holds a variable that does not exist and goes out as it is written; write ${MEMBER-CLUSTER-NAME}, "
-    "${MEMBER-CLUSTER-LABEL-KEY-<label key>}, ${MEMBER-CLUSTER-ANNOTATION-KEY-<key>} or "
-    "${MEMBER-CLUSTER-PROPERTY-<name>}"
-)
+VARIABLE = FIELD + (DesiredText.HOLDS_VARIABLE_NOT_EXIST_GOES())
 MEMBER = "apiVersion: cluster.kubernetes-fleet.io/v1\nkind: MemberCluster\nmetadata: {name: eu-west-1}\n"
 FIXED = f"{PLACEMENT}{SELECTOR}  policy: {{placementType: PickFixed, clusterNames: [eu-west-1, eu-wset-1, moon]}}\n"
-MISSPELT = "is no condition that gitfleet reads, so this answers nothing; did you mean Approved?"
-NO_ANSWER = 'has no condition Approved, so this answers nothing; add {type: Approved, status: "True"}'
-NO_CLUSTER = "names a cluster that is not in the repo, so nothing is placed there; "
-NO_PLACEMENT = "names a placement that is not in the repo, so nothing is overridden; "
+MISSPELT = DesiredText.NO_CONDITION_GITFLEET_READS(approved="Approved")
+NO_ANSWER = DesiredText.NO_CONDITION_ANSWERS_NOTHING(approved="Approved", condition='{type: Approved, status: "True"}')
+NO_CLUSTER = DesiredText.NAMES_CLUSTER_NOT_REPO(so=DesiredText.NOTHING_PLACED(), hint="")
+NO_PLACEMENT = ModelText.NAMES_PLACEMENT_NOT_REPO() + (", so " + DesiredText.NOTHING_OVERRIDDEN() + "; ")
 
 
 @pytest.mark.parametrize(
@@ -56,7 +55,7 @@ NO_PLACEMENT = "names a placement that is not in the repo, so nothing is overrid
             f"{FIXED}---\n{MEMBER}",
             [
                 f"7: spec.policy.clusterNames[1]: {NO_CLUSTER}did you mean eu-west-1?",
-                f"7: spec.policy.clusterNames[2]: {NO_CLUSTER}correct it, or add it",
+                (f"7: spec.policy.clusterNames[2]: {NO_CLUSTER}" + DesiredText.CORRECT_ADD()),
             ],
         ),
         (overriding("x", "wbe"), [f"13: spec.placement.name: {NO_PLACEMENT}did you mean web?"]),
@@ -97,8 +96,8 @@ def overriding_scaler(version: str) -> str:
             "v1",
             [
                 (
-                    "6: spec.resourceSelectors[0].version: overrides nothing, since HorizontalPodAutoscaler/web/web "
-                    "is written in v2; write that, and its fields"
+                    "6: spec.resourceSelectors[0].version: "
+                    + DesiredText.OVERRIDES_NOTHING_SINCE_WRITTEN(key="HorizontalPodAutoscaler/web/web", version="v2")
                 )
             ],
         ),
@@ -138,11 +137,11 @@ def test_an_override_may_be_of_a_custom_kind_that_only_an_envelope_holds(envelop
         (approving("[]"), [f"5: status.conditions: {NO_ANSWER}"]),
         (
             approving("[{type: Approved, status: Unknown}]"),
-            ['5: status.conditions[0].status: answers nothing; write "True" to approve, "False" to reject'],
+            [("5: status.conditions[0].status: " + DesiredText.ANSWERS_NOTHING_WRITE_TRUE_APPROVE())],
         ),
         (
             approving("[{type: Approved, status: 'True'}]", "ApprovalRequest", "name: hold-web-1, namespace: a"),
-            ["2: kind: answers no hold, since holds have no namespace; write ClusterApprovalRequest, without one"],
+            [("2: kind: " + DesiredText.ANSWERS_NO_HOLD())],
         ),
         (
             approving("[{type: approved, status: 'True'}]", metadata="name: run-canary"),
@@ -171,11 +170,15 @@ def test_an_approval_that_answers_nothing(text: str, expected: list[str]) -> Non
 def test_an_object_of_ours_among_the_payload(group: str, kind: str, metadata: str, home: str | None) -> None:
     text = f"apiVersion: {group}\nkind: {kind}\nmetadata: {metadata}\n"
     found = read_desired(request_of({"resources/a.yaml": text})).faults
-    why = "is read as a resource to be placed, which gitfleet does not act on; move it to "
+    why = DesiredText.READ_RESOURCE_PLACED(home="")
     expected = (
-        [("resources/a.yaml", 2, f"{why}{home}, unless it is to be placed on clusters", "warning")] if home else []
+        [("resources/a.yaml", 2, (f"{why}{home}" + DesiredText.UNLESS_PLACED_CLUSTERS(sentence="")), "warning")]
+        if home
+        else []
     )
-    kinds = [fault for fault in found if fault.field == "kind" and "resource to be placed" in fault.message]
+    kinds = [
+        fault for fault in found if fault.field == "kind" and part(DesiredText.READ_RESOURCE_PLACED) in fault.message
+    ]
     assert [(fault.path, fault.line, fault.message, fault.severity) for fault in kinds] == expected
 
 

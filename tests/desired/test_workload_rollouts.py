@@ -12,11 +12,14 @@ from typing import Any
 import pytest
 
 from gitfleet.api import read_state, write
+from gitfleet.api.texts import ApiText
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import ClusterRolloutStatus, RollingState, RolloutRecord
 from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait
 from gitfleet.desired.accepted_rollouts import rollout_of, rollout_update_breaks
+from gitfleet.desired.texts import DesiredText
 from gitfleet.model.state import FleetState
+from gitfleet.model.texts import ModelText
 from gitfleet.workload.records import record_of
 from tests.desired.commits import faults_of, read
 
@@ -116,20 +119,24 @@ def fleet(**policy: Any) -> dict[str, str]:
     return {"gitfleet.yaml": json.dumps({**body, "spec": {"policy": policy}})}
 
 
-NOT_MOVED = "is no kind that a rollout can move; name one of CloneSet, DaemonSet, Deployment, StatefulSet"
-RESERVED = "is reserved; place it elsewhere, or name the namespace in spec.policy.allow of FleetConfig"
-NO_PLACEMENT = "spec.placementRef.name: names a placement that is not in the repo, so nothing is rolled out; "
+NOT_MOVED = DesiredText.NO_KIND_ROLLOUT_MOVE(kinds="CloneSet, DaemonSet, Deployment, StatefulSet")
+RESERVED = ApiText.RESERVED_PLACE_ELSEWHERE()
+NO_PLACEMENT = (
+    "spec.placementRef.name: "
+    + ModelText.NAMES_PLACEMENT_NOT_REPO()
+    + (", so " + DesiredText.NOTHING_ROLLED_OUT() + "; ")
+)
 B = "rollouts/b.yaml:{}: RolloutTrait/web/b: {}".format
 STAGE = "spec.stages[0].afterStageTasks[0].metrics[0]"
-NO_DEFINITION = (
-    "kind: is of no CustomResourceDefinition in this repo; clusters that do not have it refuse its objects (warning)"
+NO_DEFINITION = "kind: " + DesiredText.NO_CUSTOMRESOURCEDEFINITION_REPO(
+    hint=(DesiredText.CLUSTERS_NOT_REFUSE_OBJECTS() + " (warning)")
 )
 AT = f"{PATH}:{{}}: RolloutTrait/web/api: {{}}".format
-NO_WORKLOAD = "names a Deployment that no manifest of the repo has, so nothing is rolled out; "
-NO_SOURCE = "names a Deployment that no manifest of the repo has, so no pods are taken from it; "
-OR_CLUSTERS = "correct it, add its manifest, or say in `clusters` where it lives already"
-NO_TEMPLATE = "names a MetricTemplate that is not in the repo; "
-MOVED = "already; remove one of the two, or let `clusters` of each select other clusters"
+NO_WORKLOAD = DesiredText.NAMES_NO_MANIFEST_REPO(workload="Deployment", so=DesiredText.NOTHING_ROLLED_OUT(), hint="")
+NO_SOURCE = DesiredText.NAMES_NO_MANIFEST_REPO(workload="Deployment", so=DesiredText.NO_PODS_TAKEN_FROM(), hint="")
+OR_CLUSTERS = DesiredText.CORRECT_ADD_MANIFEST()
+NO_TEMPLATE = DesiredText.NAMES_NOT_REPO(metric_template="MetricTemplate", hint="")
+MOVED = "already; " + DesiredText.REMOVE_ONE_TWO()
 UNDONE = "which would undo what the rollout does; remove it while the rollout is there"
 EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
 
@@ -148,18 +155,19 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
          [AT(6, f"spec.rolloutPlan.canaryMetric[0].templateRef.name: {NO_TEMPLATE}did you mean errors?")]),
         ({PATH: trait(plan={"rolloutBatches": [{"replicas": 1, **measured()}]}),
           "metrics/a.yaml": template(namespace="ops")},
-         [AT(6, f"spec.rolloutPlan.rolloutBatches[0].canaryMetric[0].templateRef.name: {NO_TEMPLATE}"
-                "add MetricTemplate web/errors, or correct the name")]),
+         [AT(6, (f'spec.rolloutPlan.rolloutBatches[0].canaryMetric[0].templateRef.name: {NO_TEMPLATE}' +
+             DesiredText.ADD_CORRECT_NAME(metric_template="MetricTemplate", key="web/errors")))]),
         ({PATH: trait(plan=measured()),
           "metrics/a.yaml": template("{{cluster}}{{namespace}}{{name}}{{kind}}{{batch}}{{interval}}{{rollout}}")}, []),
         ({PATH: trait(plan=measured(args={"code": "5.."})), "metrics/a.yaml": template("{{ args.code }}")}, []),
         ({PATH: trait(plan=measured()), "metrics/a.yaml": template("{{ clustr }}{{ code }}")},
-         [AT(6, "spec.rolloutPlan.canaryMetric[0].templateRef.name: has a query (metrics/a.yaml:1) with clustr, which "
-                "nothing gives; did you mean cluster?"),
-          AT(6, "spec.rolloutPlan.canaryMetric[0].templateRef.name: has a query (metrics/a.yaml:1) with code, which "
-                "nothing gives; give it in args")]),
+         [AT(6, ("spec.rolloutPlan.canaryMetric[0].templateRef.name: " + DesiredText.QUERY_NOTHING_GIVES(
+             origin="metrics/a.yaml:1", name="clustr", hint="did you mean cluster?"))),
+          AT(6, ("spec.rolloutPlan.canaryMetric[0].templateRef.name: " + DesiredText.QUERY_NOTHING_GIVES(
+              origin="metrics/a.yaml:1", name="code", hint=DesiredText.GIVE_ARGS())))]),
         ({PATH: trait(plan=measured(args={"code": "5..", "x": "1"})), "metrics/a.yaml": template("{{ code }}")},
-         [AT(6, "spec.rolloutPlan.canaryMetric[0].args.x: is no variable of the query (metrics/a.yaml:1); remove it")]),
+         [AT(6, ("spec.rolloutPlan.canaryMetric[0].args.x: " + DesiredText.NO_VARIABLE_QUERY(
+             origin="metrics/a.yaml:1", hint="remove it")))]),
         # Metrics of staged runs.
         ({"strategies/s.yaml": strategy({"templateRef": {"name": "errors", "namespace": "web"}}),
           "metrics/a.yaml": template("{{ run }}{{stage}}{{placement}}{{snapshot}}{{clusters}}{{interval}}")}, []),
@@ -167,11 +175,12 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
           "metrics/a.yaml": template("{{ cluster }}")}, []),
         ({"strategies/s.yaml": strategy({"templateRef": {"name": "errors"}}, namespace="web"),
           "metrics/a.yaml": template("{{ cluster }}")},
-         [(f"strategies/s.yaml:1: StagedUpdateStrategy/web/s: {STAGE}.templateRef.name: has a query (metrics/a.yaml:1) "
-          "with cluster, which nothing gives; did you mean clusters?")]),
+         [(f'strategies/s.yaml:1: StagedUpdateStrategy/web/s: {STAGE}.templateRef.name: ' +
+             DesiredText.QUERY_NOTHING_GIVES(origin="metrics/a.yaml:1", name="cluster",
+             hint="did you mean clusters?"))]),
         ({"strategies/s.yaml": strategy({"templateRef": {"name": "errors"}})},
-         [(f"strategies/s.yaml:1: ClusterStagedUpdateStrategy/s: {STAGE}.templateRef.namespace: is required in a "
-          "cluster-scoped kind; add that of the MetricTemplate")]),
+         [(f'strategies/s.yaml:1: ClusterStagedUpdateStrategy/s: {STAGE}.templateRef.namespace: ' +
+             DesiredText.REQUIRED_CLUSTER_SCOPED_KIND(metric_template="MetricTemplate"))]),
         # Workloads that nothing brings.
         ({PATH: trait(targetRef={**DEPLOYMENT, "name": "apii"})},
          [AT(5, f"spec.targetRef.name: {NO_WORKLOAD}did you mean api? (warning)")]),
@@ -183,14 +192,14 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
          [AT(5, f"spec.targetRef.kind: {NO_WORKLOAD.replace('Deployment', 'StatefulSet')}did you mean Deployment? "
                 "(warning)")]),
         ({PATH: trait().replace("namespace: web", "namespace: shop")},
-         [(f"{PATH}:5: RolloutTrait/shop/api: spec.targetRef.namespace: {NO_WORKLOAD}did you mean namespace web? "
-           "(warning)")]),
+         [(f'{PATH}:5: RolloutTrait/shop/api: spec.targetRef.namespace: {NO_WORKLOAD}' +
+             DesiredText.YOU_MEAN_NAMESPACE(elsewhere="web") + " (warning)")]),
         ({PATH: trait(targetRef={**DEPLOYMENT, "name": "apii"}, clusters={})}, []),
         ({PATH: trait(targetRef={**DEPLOYMENT, "name": "wrapped"}), "resources/e.yaml": envelope("wrapped")}, []),
         # Two rollouts of one name.
         ({PATH: trait(), "rollouts/b.yaml": app("api")},
-         [(f"rollouts/b.yaml:3: AppRollout/web/api: metadata.name: is the name of RolloutTrait/web/api ({PATH}:1) too, "
-          "which is a workload rollout; rename one of them")]),
+         [("rollouts/b.yaml:3: AppRollout/web/api: metadata.name: " + DesiredText.NAME_TOO_WORKLOAD_ROLLOUT(
+             other="RolloutTrait/web/api", origin=f'{PATH}:1'))]),
         # Two rollouts of one workload.
         ({PATH: trait(), "rollouts/b.yaml": trait("b")},
          [B(5, f"spec.targetRef: is moved by RolloutTrait/web/api ({PATH}:1) {MOVED}")]),
@@ -203,7 +212,8 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
          [(f"rollouts/b.yaml:5: RolloutTrait/web/b: spec.targetRef: is moved by RolloutTrait/web/api ({PATH}:1) on b "
           f"{MOVED}")]),
         ({PATH: trait(), "rollouts/b.yaml": trait("b", targetRef={**DEPLOYMENT, "name": "api", "namespace": "shop"})},
-         [B(5, f"spec.targetRef.namespace: {NO_WORKLOAD}did you mean namespace web? (warning)")]),
+         [B(5, (f'spec.targetRef.namespace: {NO_WORKLOAD}' + DesiredText.YOU_MEAN_NAMESPACE(elsewhere="web") +
+             " (warning)"))]),
         ({PATH: app(), "rollouts/b.yaml": app("b", componentList=["x"])},
          [("rollouts/b.yaml:5: AppRollout/web/b: spec.placementRef: is moved by AppRollout/web/app "
           f"({PATH}:1) {MOVED}")]),
@@ -221,7 +231,8 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
           AT(5, f"spec.targetRef: is scaled by ScaledObject/web/h (resources/h.yaml:1), {UNDONE}")]),
         # Kinds of workloads.
         ({PATH: trait(targetRef={**DEPLOYMENT, "kind": "Deploymnet", "name": "api"})},
-         [AT(5, "spec.targetRef.kind: is not a kind of group apps; did you mean Deployment?")]),
+         [AT(5, ("spec.targetRef.kind: " + DesiredText.NOT_KIND_YOU_MEAN(in_words="group apps", meant="",
+             elsewhere="Deployment")))]),
         ({PATH: trait(targetRef={"apiVersion": "apps.kruise.io/v1alpha1", "kind": "CloneSet", "name": "api"},
                       clusters={})}, []),
         ({PATH: trait(targetRef={"apiVersion": "v1", "kind": "Secret", "name": "api"})},
@@ -230,13 +241,13 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
          [AT(5, f"spec.targetRef.kind: {NOT_MOVED}")]),
         ({PATH: trait(targetRef={"apiVersion": "extensions/v1beta1", "kind": "Deployment", "name": "api"},
                       clusters={})},
-         [AT(5, "spec.targetRef.apiVersion: has no Deployment that clusters still serve; write apps/v1")]),
+         [AT(5, ("spec.targetRef.apiVersion: " + DesiredText.NO_CLUSTERS_STILL_SERVE(kind="Deployment")))]),
         ({PATH: trait(targetRef={"apiVersion": "apps/v1beta2", "kind": "Deployment", "name": "api"})}, []),
         ({PATH: trait(targetRef={"apiVersion": "games.example.com/v1", "kind": "GameServerSet", "name": "api"},
                       clusters={})},
-         [AT(5, "spec.targetRef.kind: is no kind that a rollout can move by itself (CloneSet, DaemonSet, Deployment, "
-                "StatefulSet are); correct it, or install a handler of GameServerSet.games.example.com where gitfleet "
-                "runs: without one nothing is rolled out (warning)")]),
+         [AT(5, ("spec.targetRef.kind:" + DesiredText.WHERE_GITFLEET_RUNS(sentence="", kind=(
+             DesiredText.NO_KIND_ROLLOUT_MOVE_ITSELF(kinds="CloneSet, DaemonSet, Deployment, StatefulSet") +
+             " GameServerSet.games.example.com")) + " (warning)"))]),
         # What may not be placed may not be moved either.
         ({PATH: trait(targetRef={**DEPLOYMENT, "name": "dns", "namespace": "kube-system"}, clusters={})},
          [AT(5, f"spec.targetRef.namespace: {RESERVED}")]),
@@ -246,27 +257,28 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
           **fleet(allow=[{"namespaces": ["kube-system"]}])}, []),
         ({PATH: trait(targetRef={**DEPLOYMENT, "name": "safe", "namespace": "vault"}, clusters={}),
           **fleet(deny=[{"namespaces": ["vau*"]}])},
-         [AT(5, "spec.targetRef.namespace: is denied by spec.policy.deny[0] of FleetConfig; remove it, or allow it "
-                "there")]),
+         [AT(5, ("spec.targetRef.namespace: " + ApiText.DENIED_SPEC_POLICY_DENY_FLEETCONFIG(index="0")))]),
         ({PATH: trait(clusters={}), **fleet(deny=[{"kinds": [{"group": "apps", "kind": "Deployment"}]}]),
           "resources/web.yaml": NAMESPACE},
-         [AT(5, "spec.targetRef.kind: is denied by spec.policy.deny[0] of FleetConfig; remove it, or allow it there")]),
+         [AT(5, ("spec.targetRef.kind: " + ApiText.DENIED_SPEC_POLICY_DENY_FLEETCONFIG(index="0")))]),
         # Placements.
         ({PATH: app(placementRef={"name": "wbe"})},
          [f"{PATH}:5: AppRollout/web/app: {NO_PLACEMENT}did you mean web? (warning)"]),
         ({PATH: app(placementRef={"name": "web", "kind": "ResourcePlacement"})},
-         [f"{PATH}:5: AppRollout/web/app: {NO_PLACEMENT}correct it, or add it (warning)"]),
+         [(f'{PATH}:5: AppRollout/web/app: {NO_PLACEMENT}' + DesiredText.CORRECT_ADD() + " (warning)")]),
         # Names that are misspelt.
         ({PATH: trait(kind="RolloutTriat")},
-         [(f"{PATH}:2: RolloutTriat/web/api: kind: is not a kind of standard.oam.dev that gitfleet reads; did you mean "
-          "RolloutTrait?")]),
+         [(f'{PATH}:2: RolloutTriat/web/api: kind: ' + DesiredText.NOT_KIND_GITFLEET_READS(group="standard.oam.dev",
+             hint="did you mean RolloutTrait?"))]),
         ({PATH: trait().replace("standard.oam.dev", "standrad.oam.dev")},
-         [AT(1, "apiVersion: is not the group of RolloutTrait; did you mean standard.oam.dev/v1alpha1?")]),
+         [AT(1, ("apiVersion: " + DesiredText.NOT_GROUP_YOU_MEAN(name="RolloutTrait", group="standard.oam.dev",
+             versions="v1alpha1")))]),
         ({PATH: trait().replace("v1alpha1", "v1alpha2")},
-         [AT(1, "apiVersion: is not a version of RolloutTrait that gitfleet reads; use standard.oam.dev/v1alpha1")]),
+         [AT(1, ("apiVersion: " + DesiredText.NOT_VERSION_GITFLEET_READS(kind="RolloutTrait",
+             group="standard.oam.dev", versions="v1alpha1")))]),
         ({PATH: trait().replace(", namespace: web", "")},
-         [(f"{PATH}:3: RolloutTrait/api: metadata.namespace: is required, since RolloutTrait is a namespaced kind; add "
-          "it")]),
+         [(f'{PATH}:3: RolloutTrait/api: metadata.namespace: ' + DesiredText.REQUIRED_SINCE_NAMESPACED_KIND(
+             kind="RolloutTrait"))]),
     ],
 )  # fmt: skip
 def test_what_is_wrong_beside_the_rest_of_a_commit(files: dict[str, str], expected: list[str]) -> None:
@@ -282,8 +294,8 @@ def test_a_workload_may_be_in_what_cannot_be_read_or_be_taken_away_by_this_commi
     refused = {"resources/more.yaml": "{apiVersion: apps/v1, kind: Deployment, metadata: {name: moved}, spec: 1}\n"}
     assert not [fault for fault in faults_of({**files, **refused}) if "targetRef" in fault]
     had = {"resources/m.yaml": "{apiVersion: apps/v1, kind: Deployment, metadata: {name: moved, namespace: web}}\n"}
-    taken = AT(5, f"spec.targetRef.name: {NO_WORKLOAD}this commit takes it from resources/m.yaml:1; write it back, or "
-                  "remove this (warning)")  # fmt: skip
+    taken = AT(5, (f'spec.targetRef.name: {NO_WORKLOAD}' + DesiredText.COMMIT_TAKES_FROM(
+        origin="resources/m.yaml:1") + " (warning)"))  # fmt: skip
     assert faults_of(files, before={**files, **had}) == [taken]
 
 
@@ -312,10 +324,13 @@ def test_a_source_that_the_commit_takes_away_goes_with_its_pods() -> None:
 def test_what_a_rollout_writes_meanwhile_is_noticed_in_a_manifest() -> None:
     spec = "{minReadySeconds: 2147483646, progressDeadlineSeconds: 2147483647}"
     head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: more, namespace: web}\n"
-    meanwhile = "is what a workload rollout writes while it moves pods, of which none is available then"
+    meanwhile = DesiredText.WORKLOAD_ROLLOUT_WRITES_WHILE_MOVES()
     assert faults_of({**AROUND, "resources/m.yaml": f"{head}spec: {spec}\n"}) == [
-        f"resources/m.yaml:4: Deployment/web/more: spec.{name}: {meanwhile}; "
-        "remove it, or write a value of your own (warning)"
+        (
+            f"resources/m.yaml:4: Deployment/web/more: spec.{name}: {meanwhile}"
+            + DesiredText.REMOVE_WRITE_VALUE_YOUR_OWN(sentence="")
+            + " (warning)"
+        )
         for name in ("minReadySeconds", "progressDeadlineSeconds")
     ]
     assert faults_of({**AROUND, "resources/m.yaml": f"{head}spec: {{minReadySeconds: 30}}\n"}) == []
@@ -422,8 +437,8 @@ def test_a_template_that_is_gone_is_an_error_of_the_rollout_which_stays() -> Non
     accepted = record(trait(plan={"numBatches": 3}), RollingState.ROLLING_IN_BATCHES)
     assert rollouts(files, before, accepted) == GOOD
     assert faults_of({**AROUND, **files}, before={**AROUND, **before}, accepted=accepted) == [
-        AT(6, f"spec.rolloutPlan.canaryMetric[0].templateRef.name: {NO_TEMPLATE}add MetricTemplate web/errors, or "
-              "correct the name"),
+        AT(6, (f'spec.rolloutPlan.canaryMetric[0].templateRef.name: {NO_TEMPLATE}' + DesiredText.ADD_CORRECT_NAME(
+            metric_template="MetricTemplate", key="web/errors"))),
     ]  # fmt: skip
 
 
@@ -448,7 +463,7 @@ def test_a_record_that_was_stored_makes_no_edit_of_an_unchanged_file(text: str) 
     assert rollout_of(stored).rollout_plan == found.rollout_plan
 
 
-FIXED = "cannot change while the rollout runs; put it back, or change the target"
+FIXED = DesiredText.CANNOT_CHANGE_WHILE_ROLLOUT_RUNS()
 
 
 def batch(replicas: int, **more: Any) -> Json:
@@ -460,8 +475,9 @@ LISTED = {"rolloutBatches": [batch(1), batch(2), batch(3)], "lastBatchToRollout"
 
 def fixed_batch(number: int, partition: int = 1) -> str:
     return (
-        f"rolloutBatches[{number}]: is not after batch {partition} (lastBatchToRollout), so it cannot change while the "
-        "rollout runs; put it back, or change the target"
+        f"rolloutBatches[{number}]: "
+        + DesiredText.NOT_AFTER_BATCH_LASTBATCHTOROLLOUT(partition=partition)
+        + DesiredText.PUT_BACK_CHANGE_TARGET(sentence="")
     )
 
 
@@ -487,11 +503,11 @@ def fixed_batch(number: int, partition: int = 1) -> str:
         ({"numBatches": 3, "lastBatchToRollout": 0}, {"numBatches": 3}, []),
         ({"numBatches": 3}, {"numBatches": 3, "lastBatchToRollout": 2}, []),
         ({"numBatches": 3, "lastBatchToRollout": 1}, {"numBatches": 3, "lastBatchToRollout": 0},
-         ["lastBatchToRollout: can only be raised while the rollout runs, and it was 1; put that back"]),
+         [("lastBatchToRollout: " + DesiredText.ONLY_RAISED_WHILE_ROLLOUT_RUNS(partition="1"))]),
         ({"numBatches": 3, "lastBatchToRollout": 1}, {"numBatches": 3, "batchPartition": 0},
-         ["batchPartition: can only be raised while the rollout runs, and it was 1; put that back"]),
+         [("batchPartition: " + DesiredText.ONLY_RAISED_WHILE_ROLLOUT_RUNS(partition="1"))]),
         ({"numBatches": 3}, {"numBatches": 3, "lastBatchToRollout": 1},
-         ["lastBatchToRollout: can only be raised while the rollout runs, and it was 2; put that back"]),
+         [("lastBatchToRollout: " + DesiredText.ONLY_RAISED_WHILE_ROLLOUT_RUNS(partition="2"))]),
         # Batches change after it.
         (LISTED, {**LISTED, "rolloutBatches": [batch(1), batch(2), batch(1), batch(2)]}, []),
         (LISTED, {**LISTED, "rolloutBatches": [batch(1), batch(2)]}, []),
@@ -499,8 +515,8 @@ def fixed_batch(number: int, partition: int = 1) -> str:
         (LISTED, {**LISTED, "rolloutBatches": [batch(2), batch(1), batch(3)]}, [fixed_batch(0), fixed_batch(1)]),
         (LISTED, {"rolloutBatches": [batch(1), batch(2), batch(4)], "lastBatchToRollout": 2}, []),
         (LISTED, {"rolloutBatches": [batch(1)], "lastBatchToRollout": 0},
-         ["lastBatchToRollout: can only be raised while the rollout runs, and it was 1; put that back",
-          "rolloutBatches: needs batch 1, which may not go while the rollout runs; put it back"]),
+         [("lastBatchToRollout: " + DesiredText.ONLY_RAISED_WHILE_ROLLOUT_RUNS(partition="1")),
+          ("rolloutBatches: " + DesiredText.NEEDS_BATCH_NOT_GO_WHILE(number="1"))]),
         (LISTED, {"numBatches": 3, "lastBatchToRollout": 1}, [f"numBatches: {FIXED}"]),
     ],
 )  # fmt: skip

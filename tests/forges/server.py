@@ -17,6 +17,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from gitfleet.adapters.forge.texts import ForgeText
+
 OWNER, NAME = "acme", "fleet"
 REPOSITORY = f"{OWNER}/{NAME}"
 TOKEN = "forge-token-0123456789"
@@ -258,7 +260,10 @@ class ForgeServer:
             return self._invalid("description is too long (maximum is 140 characters)")
         before = self.shown(commit).get(context)
         if self.dialect == "gitlab" and before is not None and before[0] == state:
-            why = f"Cannot transition status via :enqueue from :{state} (Reason(s): Status cannot transition)"
+            why = (
+                ForgeText.CANNOT_TRANSITION_STATUS()
+                + f" via :enqueue from :{state} (Reason(s): Status cannot transition)"
+            )
             return Reply(400, {"message": why})
         if [one[:2] for one in self.statuses].count((commit, context)) >= self.most_statuses:
             return self._invalid("This SHA and context has reached the maximum number of statuses.")

@@ -10,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from gitfleet.adapters.forge.texts import ForgeText
+from gitfleet.cli.texts import CliText
 from gitfleet.loop.comments import MARKER, MOST_CHARACTERS
 from gitfleet.views import shortened
+from gitfleet.views.texts import ViewsText
 from tests.cli.conftest import Shell, _own_home, gitfleet, settled
 from tests.forges.server import DIALECTS, REPOSITORY, TOKEN, ForgeServer, Pull, Reply, serving
 
@@ -49,7 +52,7 @@ def test_a_plan_is_one_comment_that_is_replaced(
     plan = tmp_path / "plan.md"
     plan.write_text(gitfleet("plan", settled, "--clusters", "none", "-o", "markdown").out)
     assert "### gitfleet plan" in plan.read_text()
-    assert comment("1", plan).err == f"comment on pull request 1 of {REPOSITORY}: added\n"
+    assert comment("1", plan).err == CliText.COMMENT_PULL_REQUEST(number="1", repository=REPOSITORY, done="added\n")
     assert comment("1", plan).err.endswith("unchanged\n")
     plan.write_text("### gitfleet plan\n\nNothing changes.\n")
     assert comment("1", plan).err.endswith("replaced\n")
@@ -95,10 +98,13 @@ def test_what_does_not_work_is_one_sentence(comment: Shell, server: ForgeServer,
     empty.write_text("\n")
     host = server.url.removeprefix("http://")
     assert f"the forge {host} refuses a request: 404" in comment("7", plan).err
-    assert "there is no text to put on the pull request" in comment("1", empty).err
+    assert CliText.NO_TEXT_PUT_PULL_REQUEST() in comment("1", empty).err
     server.always = Reply(403, {"message": "Resource not accessible by integration"})
     ended = comment("1", plan)
-    assert ended.code == 1 and "refuses the token: 403, Resource not accessible by integration" in ended.err
+    assert (
+        ended.code == 1
+        and ForgeText.REFUSES_TOKEN(status="", why="403, Resource not accessible by integration") in ended.err
+    )
     assert TOKEN not in ended.err and "Traceback" not in ended.err
 
 
@@ -131,4 +137,4 @@ def test_a_shortened_text_is_no_longer_than_it_may_be_and_ends_outside_of_code(l
         return
     assert len(short) <= limit + 200
     tokens = MarkdownIt("commonmark", {"html": True}).parse(short)
-    assert tokens[-2].content == "The end is left out: this is too long for a comment."
+    assert tokens[-2].content == ViewsText.END_LEFT_OUT()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import operator
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
@@ -16,11 +17,14 @@ import requests
 
 from gitfleet.adapters.forge import BUILT_IN
 from gitfleet.adapters.forge.sessions import MOST_BYTES, ForgeAdapter, error_of
+from gitfleet.adapters.forge.texts import ForgeText
 from gitfleet.errors import BadInput, Forbidden, ForgeUnavailable, GitfleetError
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.forges import Comment, CommitStatus, PullRequest, StatusState
 from gitfleet.ports.forges import Forge, ForgeAccess
 from tests.adapters.kube.test_strange_servers import answering
 from tests.forges.server import DIALECTS, REPOSITORY, TOKEN, ForgeServer, Pull, Reply, serving
+from tests.texts import part
 
 BRANCH, HEAD = "gitfleet/approve/hold-web", "b" * 40
 WANTED = PullRequest(branch=BRANCH, title="Approve hold-web", body="```text\nWhat goes: 3\n```")
@@ -99,11 +103,16 @@ def test_comments_are_added_and_replaced(server: ForgeServer) -> None:
 
 HTML = Reply(200, b"<!DOCTYPE html><title>Sign in</title>", {"Content-Type": "text/html"})
 ERRORS: dict[str, tuple[Reply, type[GitfleetError], str, float | None]] = {
-    "another token": (Reply(401, {"message": "Bad credentials"}), Forbidden, "refuses the token: 401, Bad cred", None),
+    "another token": (
+        Reply(401, {"message": "Bad credentials"}),
+        Forbidden,
+        ForgeText.REFUSES_TOKEN(status="", why="401, Bad cred"),
+        None,
+    ),
     "a right is missing": (
         Reply(403, {"message": "Resource not accessible by personal access token"}),
         Forbidden,
-        "refuses the token: 403, Resource not accessible",
+        ForgeText.REFUSES_TOKEN(status="", why="403, Resource not accessible"),
         None,
     ),
     "a rate limit": (
@@ -118,7 +127,12 @@ ERRORS: dict[str, tuple[Reply, type[GitfleetError], str, float | None]] = {
         "answers 403, You have exceeded a secondary rate limit",
         None,
     ),
-    "too many requests": (Reply(429, {"message": "Too Many"}, {"Retry-After": "5"}), ForgeUnavailable, "429", 5.0),
+    LoopText.TOO_MANY_REQUESTS(): (
+        Reply(429, {"message": "Too Many"}, {"Retry-After": "5"}),
+        ForgeUnavailable,
+        "429",
+        5.0,
+    ),
     "no such repository": (Reply(404, {"message": "Not Found"}), BadInput, "refuses a request: 404, Not Found", None),
     "a conflict": (Reply(409, {"message": ["Another one exists"]}), BadInput, "Another one exists", None),
     "invalid": (
@@ -129,7 +143,7 @@ ERRORS: dict[str, tuple[Reply, type[GitfleetError], str, float | None]] = {
     ),
     "a defect": (Reply(500, b"oops", {"Content-Type": "text/plain"}), ForgeUnavailable, "answers 500", None),
     "a bad gateway": (Reply(502, HTML.body, HTML.headers), ForgeUnavailable, "answers 502", None),
-    "a web page": (HTML, ForgeUnavailable, "answers 200 with text/html that is no JSON", None),
+    "a web page": (HTML, ForgeUnavailable, ForgeText.ANSWERS_NO_JSON(status="200", get="text/html"), None),
     "accepted for later": (Reply(202, {"message": "later"}), ForgeUnavailable, "answers 202", None),
     "half of a document": (Reply(200, b'[{"number": 1'), ForgeUnavailable, "no JSON", None),
     "a deep document": (Reply(200, b"[" * 100_000), ForgeUnavailable, "no JSON", None),
@@ -142,7 +156,12 @@ ERRORS: dict[str, tuple[Reply, type[GitfleetError], str, float | None]] = {
         "answers 403",
         float("inf"),
     ),
-    "too large": (Reply(200, b" " * (MOST_BYTES + 1)), ForgeUnavailable, "answers with more than 4 MiB", None),
+    "too large": (
+        Reply(200, b" " * (MOST_BYTES + 1)),
+        ForgeUnavailable,
+        ForgeText.ANSWERS_MORE_MIB(most_bytes="4"),
+        None,
+    ),
     "compressed": (Reply(200, b"x", {"Content-Encoding": "gzip"}), ForgeUnavailable, "compressed", None),
     "it moved": (
         Reply(301, b"", {"Location": "https://elsewhere.example/api"}),
@@ -220,7 +239,7 @@ def test_a_response_of_another_shape_is_an_error_and_never_a_value_of_another_ty
                 try:
                     rows = list(call(forge))
                 except ForgeUnavailable as error:
-                    assert "answers otherwise than its API says" in str(error), (path, value)
+                    assert part(ForgeText.ANSWERS_OTHERWISE_API_SAYS) in str(error), (path, value)
                     ended[False] += 1
                     continue
                 ended[True] += 1
@@ -246,7 +265,7 @@ def test_a_next_page_at_another_host_gets_no_token(server: ForgeServer) -> None:
         if server.dialect == "gitlab":  # its client asks the host that it was given
             assert [pull.branch for pull in forge.pulls("main")] == ["b"]
         else:
-            with pytest.raises(Forbidden, match="names addresses of another host"):
+            with pytest.raises(Forbidden, match=re.escape(part(ForgeText.FORGE_NAMES_ADDRESSES_ANOTHER_HOST))):
                 list(forge.pulls("main"))
         assert other.seen == []
 
@@ -255,7 +274,7 @@ def test_no_request_reaches_another_host_than_that_of_the_url(server: ForgeServe
     with serving(server.dialect) as other, requests.Session() as session:
         session.mount("http://", ForgeAdapter(server.url, TOKEN))
         for url in (f"{other.url}/x", f"{server.url.replace('127.0.0.1', 'localhost')}/x"):
-            with pytest.raises(Forbidden, match="names addresses of another host"):
+            with pytest.raises(Forbidden, match=re.escape(part(ForgeText.FORGE_NAMES_ADDRESSES_ANOTHER_HOST))):
                 session.get(url)
         assert other.seen == server.seen == []
 
@@ -280,7 +299,9 @@ def test_a_token_stands_in_no_sentence(server: ForgeServer) -> None:
 
 def test_a_server_that_is_not_there_is_asked_again_later(server: ForgeServer) -> None:
     forge = BUILT_IN[server.dialect](ForgeAccess(url="http://127.0.0.1:9", repository=REPOSITORY, token=TOKEN))
-    with pytest.raises(ForgeUnavailable, match=r"the forge 127.0.0.1:9 does not answer: no connection"):
+    with pytest.raises(
+        ForgeUnavailable, match=re.escape(ForgeText.FORGE_NOT_ANSWER(host="127.0.0.1:9", why="no connection"))
+    ):
         list(forge.pulls("main"))
 
 

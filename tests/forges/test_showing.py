@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 
 from gitfleet.adapters.forge import BUILT_IN
+from gitfleet.adapters.forge.texts import ForgeText
 from gitfleet.api.fleet import Branches
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.errors import BadInput
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.forge import MOST_CALLS, PAUSE, ForgePublisher
 from gitfleet.loop.request_branches import Asked, RequestBranches
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.state import FleetState
 from gitfleet.ports.forges import Forge, ForgeAccess
 from gitfleet.views import forge_view
@@ -24,6 +26,7 @@ from tests import builders
 from tests.forges.server import DIALECTS, REPOSITORY, TOKEN, ForgeServer, Reply, serving
 from tests.scenarios.staged_world import members, staged
 from tests.scenarios.world import World
+from tests.texts import part
 
 BRANCH = "gitfleet/approve/go-canary"
 WEB, CANARY, PROD = "gitfleet/web", "gitfleet/go/canary", "gitfleet/go/prod"
@@ -113,7 +116,7 @@ def test_a_gate_opens_a_pull_request_and_its_merge_closes_it(server: ForgeServer
     assert pull.body is not None and pull.body.startswith("```text\nMerge this (merge, squash or rebase) to approve")
     assert "- c2" in pull.body.splitlines()
     assert shown.states() == {WEB: pending, CANARY: pending, PROD: pending}
-    said = "in progress, or waiting: the state branch says for what" if server.dialect == "gitlab" else "web: waiting"
+    said = ForgeText.PROGRESS_WAITING_STATE_BRANCH_SAYS() if server.dialect == "gitlab" else "web: waiting"
     assert server.shown(shown.head())[CANARY] == (pending, said)
 
     shown.merge(BRANCH)
@@ -343,9 +346,9 @@ def test_a_token_that_is_refused_is_sent_no_more_until_another_one_is_there(
         shown.world.commit(builders.namespace("other"))
         shown.go_on(seconds=10_000)
     assert (asked, len(server.seen)) == (2, 2)
-    said = [record.message for record in caplog.records if "refuses the token" in record.message]
+    said = [record.message for record in caplog.records if part(ForgeText.REFUSES_TOKEN) in record.message]
     assert len(said) == 2 and TOKEN not in caplog.text
-    assert "no more pull requests until the token changes or gitfleet starts again" in said[0]
+    assert LoopText.NO_MORE_UNTIL_TOKEN_CHANGES(kind="pull requests") in said[0]
     shown.token = server.token
     shown.go_on()
     assert server.open_pulls().keys() == {BRANCH} and shown.states().keys() == {WEB, CANARY, PROD}

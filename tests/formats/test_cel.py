@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfleet.formats.cel import CannotEvaluate, read_expression, read_metric_condition
+from gitfleet.formats.texts import FormatsText
 
 DATABASE: dict[str, Any] = {
     "apiVersion": "example.com/v1",
@@ -28,8 +29,8 @@ DATABASE: dict[str, Any] = {
     },
     "backends": ["a", "b"],
 }
-NO_FIELD = "there is no field {}".format
-WRONG_TYPE = "a field has another type than it expects"
+NO_FIELD = FormatsText.NO_FIELD(missing="{}").format
+WRONG_TYPE = FormatsText.FIELD_ANOTHER_TYPE_EXPECTS()
 
 
 def answer(source: str, body: dict[str, Any] = DATABASE) -> bool | str:
@@ -68,11 +69,11 @@ def answer(source: str, body: dict[str, Any] = DATABASE) -> bool | str:
         ("timestamp(status.since) < timestamp('2027-01-01T00:00:00Z')", True),
         ("has(metadata.managedFields)", False),
         ("'\\u00e9'.size() == 1", True),
-        ("status.phase", "it gives neither true nor false"),
+        ("status.phase", FormatsText.GIVES_NEITHER_TRUE_NOR_FALSE()),
         ("status.missing == 1", NO_FIELD("missing")),
         ("has(status.missing.deeper)", NO_FIELD("missing")),
         ("data.phase == 'Ready'", NO_FIELD("data")),
-        ("metadata.labels[status.password] == 'x'", "a field that it looks up is not there"),
+        ("metadata.labels[status.password] == 'x'", FormatsText.FIELD_LOOKS_UP_NOT()),
         ("status.phase > 3", WRONG_TYPE),
         ("status.phase && true", WRONG_TYPE),
         ("status.phase.exists(e, e == 'R')", WRONG_TYPE),
@@ -96,24 +97,27 @@ def test_an_object_of_another_shape_is_no_crash(body: dict[str, Any]) -> None:
     assert said and all(isinstance(one, str) for one in said)
 
 
-LONG = "must be a CEL expression of 1 to 2000 characters, in quotes; correct it"
+LONG = FormatsText.MUST_CEL_EXPRESSION_CHARACTERS(longest="2000")
 
 
 def refused(column: int, what: str, line: int = 1) -> str:
-    return f"is no CEL expression for a health check, at line {line}, column {column}: {what}"
+    return FormatsText.NO_CEL_EXPRESSION(
+        called=("health " + FormatsText.LINE_COLUMN_2(refused="check", line=line, column=column, what=what))
+    )
 
 
-SIGN = "no health check takes this sign (nor +, { and regular expressions); leave it out"
-CONSTANTS = "a list has more than constants; compare the values one by one"
-PREFIX = "a text has a prefix or three quotes; write it in single quotes"
+SIGN = FormatsText.NO_TAKES_SIGN_NOR(called="health check")
+CONSTANTS = FormatsText.LIST_MORE_CONSTANTS()
+PREFIX = FormatsText.TEXT_PREFIX_THREE_QUOTES()
 NO_CEL = "this is not as CEL has it; correct it"
-FUNCTIONS = (
-    "health checks have no such function; use one of all, bool, contains, double, duration, endsWith, exists, "
-    "exists_one, filter, has, int, size, startsWith, string, timestamp, uint"
+FUNCTIONS = "health " + FormatsText.NO_FUNCTION(
+    several="checks",
+    known="use one of all, bool, contains, double, duration, endsWith, exists, exists_one, filter, has, int, size, "
+    "startsWith, string, timestamp, uint",
 )
-DEEP = "is no CEL expression for a health check: it is nested too deeply; simplify it"
-SEARCH = "contains() needs a text in quotes; write what it looks for"
-LOOPS = "it has more than 2 loops in each other; take one out"
+DEEP = FormatsText.NO_CEL_EXPRESSION(called=("health check: " + FormatsText.NESTED_TOO_DEEPLY_SIMPLIFY()))
+SEARCH = FormatsText.CONTAINS_NEEDS_TEXT_QUOTES()
+LOOPS = FormatsText.MORE_LOOPS_EACH_OTHER(deepest_loop="2")
 
 
 @pytest.mark.parametrize(
@@ -126,18 +130,20 @@ LOOPS = "it has more than 2 loops in each other; take one out"
         ("status.phase ==\n  ", refused(3, NO_CEL, line=2)),
         ("status.phase == 'Ready", refused(17, SIGN)),
         ("stats.phase == 'Ready'", refused(6, "there is no variable of this name; did you mean status?")),
-        ("backends == 1", refused(1, "there is no variable of this name; write self.NAME for what is not apiVersion, "
-                                     "kind, metadata, spec, status, data")),
+        ("backends == 1", refused(1, ("there is no variable of this name; " + FormatsText.WRITE_NAME_NOT(whole="self",
+            parts="apiVersion, kind, metadata, spec, status, data")))),
         ("1 == 'a'", refused(3, "nothing can be done with (int, string); convert one of them")),
-        ("3", "is no CEL expression for a health check: it gives int and not true or false; compare it with something"),
+        ("3", FormatsText.NO_CEL_EXPRESSION(called=("health check: " + FormatsText.GIVES_NOT_TRUE_FALSE(given="int")))),
         ("99999999999999999999999 > 1", refused(1, NO_CEL)),
-        ("status.phase == '\ud800'", "is no CEL expression for a health check: it cannot be compiled; correct it"),
+        ("status.phase == '\ud800'", FormatsText.NO_CEL_EXPRESSION(called=("health check: " +
+            FormatsText.CANNOT_COMPILED_CORRECT()))),
         # What could grow, search for long, read files, or run something.
         ("status.a + status.a == 'aa'", refused(10, SIGN)),
         ("{'a': 1}.a == 1", refused(1, SIGN)),
         ("google.protobuf.Struct{} == self", refused(23, SIGN)),
         ("status.l.map(x, x) == []", refused(10, FUNCTIONS)),
-        ("status.l.exist(x, x)", refused(10, "health checks have no such function; did you mean exists?")),
+        ("status.l.exist(x, x)", refused(10, ("health " + FormatsText.NO_FUNCTION(several="checks",
+            known="did you mean exists?")))),
         ("status.a.matches('^(a+)+$')", refused(10, FUNCTIONS)),
         ("timestamp(status.since).getHours('../../etc/passwd') == 1", refused(25, FUNCTIONS)),
         ("__import__('os').system('id') == 0", refused(1, FUNCTIONS)),
@@ -169,7 +175,7 @@ def test_what_is_no_text(source: object) -> None:
         read_expression(source)
 
 
-TOO_LARGE = "it compares or filters too much of so large an object"
+TOO_LARGE = FormatsText.COMPARES_FILTERS_TOO_MUCH_LARGE()
 ENTRIES = {"status": {"l": list(range(900)), "phase": "Ready"}}
 LARGE = {"status": {"l": list(range(1001)), "text": "a" * 1_000_000, "map": {f"k{n}": n for n in range(20_000)}}}
 
@@ -180,7 +186,7 @@ LARGE = {"status": {"l": list(range(1001)), "text": "a" * 1_000_000, "map": {f"k
         ("status.l.all(x, x >= 0)", ENTRIES, True),
         ("status.l.filter(x, x >= 0) == status.l", ENTRIES, True),
         ("status.l.all(x, status.l.all(y, y >= 0))", {"status": {"l": list(range(150))}},
-         "it visits more than 10000 entries of lists"),
+         FormatsText.VISITS_MORE_ENTRIES_LISTS(most_visits="10000")),
         ("status.l.all(x, status.l.exists(y, x == y))", ENTRIES, TOO_LARGE),
         ("status.l.all(x, status == status)", LARGE, TOO_LARGE),
         (" && ".join(["status == status"] * 60), LARGE, TOO_LARGE),
@@ -191,7 +197,7 @@ LARGE = {"status": {"l": list(range(1001)), "text": "a" * 1_000_000, "map": {f"k
          TOO_LARGE),
         ("size(status.l.filter(x, x > 0)) == 1000", {"status": {"l": [1] * 1000}}, True),
         ("status.phase == 'Ready'", {"status": {"phase": "Ready", "count": 2**64}},
-         "it is nested too deeply, or has a number that is too large"),
+         FormatsText.NESTED_TOO_DEEPLY()),
         ("kind == 'Database'", {"kind": "Database", **LARGE}, True),
     ],
 )  # fmt: skip
@@ -210,7 +216,7 @@ def verdict(source: str, values: dict[str, Any] = MEASURED) -> bool | str:
         return str(error)
 
 
-METRIC = "is no CEL expression for a metric"
+METRIC = FormatsText.NO_CEL_EXPRESSION(called="metric")
 
 
 @pytest.mark.parametrize(
@@ -226,21 +232,22 @@ METRIC = "is no CEL expression for a metric"
         ("result > 0.0 || result <= 0.0", {"result": float("nan"), "results": [float("nan")]}, False),
         ("result > 0.0", {"result": float("inf"), "results": [float("inf")]}, True),
         ("results[3] > 0.0", MEASURED, "Index error: index=3 size=3"),
-        ("result > 0.0", {}, "there is no field result"),
-        ("result", MEASURED, "it gives neither true nor false"),
-        ("status.phase == 'Ready'", MEASURED, (f"{METRIC}, at line 1, column 7: there is no variable of this name; use "
-                                              "result, the first value, or results, all of them")),
-        ("reslt > 1", MEASURED, (f"{METRIC}, at line 1, column 1: there is no variable of this name; did you mean "
-                                "result?")),
-        ("result + 1.0 > 2.0", MEASURED, (f"{METRIC}, at line 1, column 8: no metric takes this sign (nor +, {{ and "
-                                         "regular expressions); leave it out")),
-        ("result.exist(x, x)", MEASURED, (f"{METRIC}, at line 1, column 8: conditions of metrics have no such "
-                                         "function; did you mean exists?")),
+        ("result > 0.0", {}, FormatsText.NO_FIELD(missing="result")),
+        ("result", MEASURED, FormatsText.GIVES_NEITHER_TRUE_NOR_FALSE()),
+        ("status.phase == 'Ready'", MEASURED, (f'{METRIC}' + FormatsText.LINE_COLUMN_2(refused="", line="1",
+            column="7", what=("there is no variable of this name; " + FormatsText.USE_RESULT_FIRST_VALUE())))),
+        ("reslt > 1", MEASURED, (f'{METRIC}' + FormatsText.LINE_COLUMN_2(refused="", line="1", column="1",
+            what="there is no variable of this name; did you mean result?"))),
+        ("result + 1.0 > 2.0", MEASURED, (f'{METRIC}' + FormatsText.LINE_COLUMN_2(refused="", line="1", column="8",
+            what=FormatsText.NO_TAKES_SIGN_NOR(called="metric")))),
+        ("result.exist(x, x)", MEASURED, (f'{METRIC}' + FormatsText.LINE_COLUMN_2(refused="", line="1", column="8",
+            what=(FormatsText.CONDITIONS_METRICS() + FormatsText.NO_FUNCTION(several="",
+            known="did you mean exists?"))))),
         ("results.all(a, results.all(b, results.all(c, a == b)))", MEASURED,
-         f"{METRIC}, at line 1, column 39: {LOOPS}"),
+         (f'{METRIC}' + FormatsText.LINE_COLUMN_2(refused="", line="1", column="39", what=LOOPS))),
         ("results.all(a, results.all(b, a == b))", {"result": 1.0, "results": [1.0] * 2000},
-         "it compares or filters too much of so large an object"),
-        ("3", MEASURED, f"{METRIC}: it gives int and not true or false; compare it with something"),
+         FormatsText.COMPARES_FILTERS_TOO_MUCH_LARGE()),
+        ("3", MEASURED, (f'{METRIC}: ' + FormatsText.GIVES_NOT_TRUE_FALSE(given="int"))),
     ],
 )  # fmt: skip
 def test_what_a_condition_says_of_a_measurement(source: str, values: dict[str, Any], expected: bool | str) -> None:

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from gitfleet.formats.texts import FormatsText
 from gitfleet.formats.yaml_reader import decode_parsed, encode_parsed, parse_documents
 
 ROOM = 1 << 20
-NO_START = "the YAML cannot be read: did not find expected <document start>; check the indentation, quotes and brackets"
+NO_START = FormatsText.YAML_CANNOT_READ(
+    problem="", where="did not find expected <document start>", get=FormatsText.CHECK_INDENTATION_QUOTES_BRACKETS()
+)
 
 
 def value_of(text: str) -> Any:
@@ -117,58 +120,60 @@ def test_documents(text: str, value: object) -> None:
     [
         (
             "a: 1\nb: .inf",
-            ["2: infinity and not-a-number cannot be written in JSON; quote the value if a string is meant"],
+            [("2: " + FormatsText.INFINITY_NOT_NUMBER_CANNOT_WRITTEN())],
         ),
-        ("~: 1", ["1: a key is empty or null; name it, or quote it if null is meant"]),
-        ("[a]: 1", ["1: a list or mapping stands as a key; keys must be plain words"]),
-        ("a: &a [*a]", ["1: an anchor contains an alias of itself; remove the alias"]),
+        ("~: 1", [("1: " + FormatsText.KEY_EMPTY_NULL())]),
+        ("[a]: 1", [("1: " + FormatsText.LIST_MAPPING_STANDS_KEY())]),
+        ("a: &a [*a]", [("1: " + FormatsText.ANCHOR_CONTAINS_ALIAS_ITSELF())]),
         (
             "a: 1\nb: 1\na: 2\nb: 2",
             [
-                '3: the key "a" is given twice in one mapping; keep one',
-                '4: the key "b" is given twice in one mapping; keep one',
+                ("3: " + FormatsText.KEY_GIVEN_TWICE_ONE_MAPPING(key="a")),
+                ("4: " + FormatsText.KEY_GIVEN_TWICE_ONE_MAPPING(key="b")),
             ],
         ),
-        ("1: a\n'1': b", ['2: the key "1" is given twice in one mapping; keep one']),
+        ("1: a\n'1': b", [("2: " + FormatsText.KEY_GIVEN_TWICE_ONE_MAPPING(key="1"))]),
         (
             "%YAML 1.2\n---\na: 1",
-            ["1: YAML directives other than `%YAML 1.1` are not read by Kubernetes; remove the line"],
+            [("1: " + FormatsText.YAML_DIRECTIVES_OTHER_YAML_NOT())],
         ),
         ("%YAML 1.1\na: 1", [f"2: {NO_START}"]),
         ("# all\n%YAML 1.1\n a: 1", [f"3: {NO_START}"]),
-        ("a: !!int x", ["1: the value is not what its tag !!int says; remove the tag or correct the value"]),
-        ("a: {<<: 1}", ["1: `<<` merges only mappings; give it an alias of one"]),
+        ("a: !!int x", [("1: " + FormatsText.VALUE_NOT_TAG_SAYS(kind="int"))]),
+        ("a: {<<: 1}", [("1: " + FormatsText.MERGES_ONLY_MAPPINGS())]),
         (
             "a: *x",
-            [
-                (
-                    "1: the YAML cannot be read: found undefined alias; define the anchor before its alias, "
-                    "in the same document"
-                )
-            ],
+            [("1: " + FormatsText.YAML_CANNOT_READ_FOUND_UNDEFINED())],
         ),
         (
             "a:\n\t- 1",
             [
                 (
-                    "2: the YAML cannot be read: found character that cannot start any token; "
-                    "indent with spaces, not tabs, and quote what begins with @, ` or %"
+                    "2: "
+                    + FormatsText.YAML_CANNOT_READ(
+                        problem="",
+                        where="found character that cannot start any token",
+                        get=FormatsText.INDENT_SPACES_NOT_TABS(),
+                    )
                 )
             ],
         ),
-        ("a: 1\nb: \x01", ["2: a control character stands in the text; remove it or write it as an escape"]),
-        (b"a: 1\nb: \xe9", ["2: is not UTF-8 text; save the file as UTF-8 or ignore it in .gitfleetignore"]),
-        (b"\xff\xfea\x00", ["1: is UTF-16, not UTF-8; save the file as UTF-8"]),
-        ("[" * 40_000, ["1: nested more than 200 levels deep; flatten it"]),
-        ("- " * 40_000, ["1: nested more than 200 levels deep; flatten it"]),
+        ("a: 1\nb: \x01", [("2: " + FormatsText.CONTROL_CHARACTER_STANDS_TEXT())]),
+        (b"a: 1\nb: \xe9", [("2: " + FormatsText.NOT_UTF_TEXT())]),
+        (b"\xff\xfea\x00", [("1: " + FormatsText.UTF_NOT_UTF())]),
+        ("[" * 40_000, [("1: " + FormatsText.NESTED_MORE_LEVELS_DEEP(max_depth="200"))]),
+        ("- " * 40_000, [("1: " + FormatsText.NESTED_MORE_LEVELS_DEEP(max_depth="200"))]),
         (
             "? " * 40_000,
             [
-                "1: a list or mapping stands as a key; keys must be plain words",
-                "1: nested more than 200 levels deep; flatten it",
+                ("1: " + FormatsText.LIST_MAPPING_STANDS_KEY()),
+                ("1: " + FormatsText.NESTED_MORE_LEVELS_DEEP(max_depth="200")),
             ],
         ),
-        ("\n".join(" " * depth + "a:" for depth in range(1000)), ["201: nested more than 200 levels deep; flatten it"]),
+        (
+            "\n".join(" " * depth + "a:" for depth in range(1000)),
+            [("201: " + FormatsText.NESTED_MORE_LEVELS_DEEP(max_depth="200"))],
+        ),
     ],
 )
 def test_faults(text: str | bytes, faults: list[str]) -> None:
@@ -180,37 +185,35 @@ def test_of_very_many_faults_the_first_are_kept() -> None:
     assert len(parsed.faults) == 1001
     assert parsed.faults[0] == (
         1,
-        "4999 things in it cannot be read; correct the first 1000, which are listed",
+        FormatsText.THINGS_CANNOT_READ(count="4999", most_faults="1000"),
     )
     assert [document.value for document in parsed.documents] == [{"b": 1}]
 
 
 def test_an_alias_bomb_is_stopped() -> None:
     layers = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 10))
-    assert faults_of(f"l0: &l0 [lol]\n{layers}") == [
-        "6: its aliases expand to far more than the file holds; write it out"
-    ]
+    assert faults_of(f"l0: &l0 [lol]\n{layers}") == [("6: " + FormatsText.ALIASES_EXPAND_FAR_MORE_FILE())]
 
 
 def test_a_long_text_by_many_aliases_is_stopped() -> None:
     text = f"a: &a {'x' * 500_000}\nb: [{', '.join(['*a'] * 5000)}]"
-    assert faults_of(text) == ["2: its aliases expand to far more than the file holds; write it out"]
+    assert faults_of(text) == [("2: " + FormatsText.ALIASES_EXPAND_FAR_MORE_FILE())]
 
 
 def test_a_chain_of_aliases_is_as_deep_as_it_is_long() -> None:
     chain = "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 3000))
-    assert faults_of(f"a0: &a0 [x]\n{chain}") == ["200: nested more than 200 levels deep; flatten it"]
+    assert faults_of(f"a0: &a0 [x]\n{chain}") == [("200: " + FormatsText.NESTED_MORE_LEVELS_DEEP(max_depth="200"))]
 
 
 def test_a_file_may_be_only_so_long() -> None:
     parsed = parse_documents(b"a: 1\n" * 10, max_bytes=20)
-    assert parsed.faults == ((1, "has 50 bytes, more than the 20 that are read; split the file"),)
+    assert parsed.faults == ((1, FormatsText.BYTES_MORE_READ(count="50", limit="20")),)
     assert parsed.documents == ()
 
 
 def test_a_stream_may_have_only_so_many_documents() -> None:
     for text in ("---\n" * 10_001, "---\na: [\n" * 10_001):
-        assert faults_of(text) == ["1: holds more than 10000 documents; split the file"]
+        assert faults_of(text) == [("1: " + FormatsText.HOLDS_MORE_DOCUMENTS(max_documents="10000"))]
 
 
 def test_copies_of_an_alias_share_nothing() -> None:

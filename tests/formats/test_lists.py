@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from gitfleet.formats.texts import FormatsText
 from gitfleet.formats.yaml_reader import Document, decode_parsed, encode_parsed, lines_of, parse_documents
 
 LIST = """\
@@ -49,9 +50,7 @@ def test_a_list_whose_items_are_missing_cannot_be_read(items: str, line: int) ->
     text = f"---\napiVersion: v1\nkind: List\n{items}---\n{LIST}"
     parsed = parse_documents(text.encode(), max_bytes=1 << 20)
     assert [document.value["kind"] for document in parsed.documents] == ["C", "A", "B"]
-    assert parsed.faults == (
-        (line, "the List has no items; write them, `items: []` where it is meant to be empty, or remove the document"),
-    )
+    assert parsed.faults == ((line, FormatsText.LIST_NO_ITEMS()),)
     assert decode_parsed(encode_parsed(parsed)) == parsed
 
 
@@ -59,4 +58,4 @@ def test_a_list_has_no_more_items_than_a_file_has_documents() -> None:
     text = "apiVersion: v1\nkind: List\nitems:\n" + "- 1\n" * 10_001
     parsed = parse_documents(text.encode(), max_bytes=1 << 20)
     assert parsed.documents == ()
-    assert parsed.faults == ((1, "holds more than 10000 documents; split the file"),)
+    assert parsed.faults == ((1, FormatsText.HOLDS_MORE_DOCUMENTS(max_documents="10000")),)

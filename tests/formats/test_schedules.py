@@ -18,10 +18,11 @@ from gitfleet.formats.schedules import (
     time_in,
     zone_fault,
 )
+from gitfleet.formats.texts import FormatsText
 
 BERLIN = "Europe/Berlin"
 UNKNOWN = "is no time zone of the IANA database"
-NO_NAME = "must be the name of a time zone such as Europe/Berlin, or UTC; correct it"
+NO_NAME = FormatsText.MUST_NAME_TIME_ZONE_EUROPE()
 
 
 def utc(text: str) -> datetime:
@@ -108,19 +109,19 @@ def test_it_is_under_way_exactly_between_a_start_and_its_end(
         ("0 18 * * 5", None),
         ("*/15 0-6 1,15 JAN-MAR mon-fri", None),
         ("0 0 * * 5L", None),
-        ("0 18 * *", "must be five fields (minute, hour, day, month, weekday) such as 0 18 * * 5; correct it"),
-        ("0 0 18 * * 5", "must be five fields (minute, hour, day, month, weekday) such as 0 18 * * 5; correct it"),
-        ("@weekly", "must be five fields (minute, hour, day, month, weekday) such as 0 18 * * 5; correct it"),
-        ("60 18 * * 5", "has a minute that cron does not know; write five such as 0 18 * * 5"),
-        ("0 0 * * FUN", "has a day-of-week that cron does not know; write five such as 0 18 * * 5"),
-        ("0 0 30 2 *", "names a day that never comes; correct it"),
-        ("0 0 31 2,4 *", "names a day that never comes; correct it"),
-        ("0 0 32 2 *", "has a day-of-month that cron does not know; write five such as 0 18 * * 5"),
-        ("0 0 30 13 *", "has a month that cron does not know; write five such as 0 18 * * 5"),
-        ("0 0 ² * *", "must be five fields (minute, hour, day, month, weekday) such as 0 18 * * 5; correct it"),
+        ("0 18 * *", FormatsText.MUST_FIVE_FIELDS_MINUTE()),
+        ("0 0 18 * * 5", FormatsText.MUST_FIVE_FIELDS_MINUTE()),
+        ("@weekly", FormatsText.MUST_FIVE_FIELDS_MINUTE()),
+        ("60 18 * * 5", FormatsText.CRON_NOT_KNOW(where="minute")),
+        ("0 0 * * FUN", FormatsText.CRON_NOT_KNOW(where="day-of-week")),
+        ("0 0 30 2 *", FormatsText.NAMES_DAY_NEVER_COMES()),
+        ("0 0 31 2,4 *", FormatsText.NAMES_DAY_NEVER_COMES()),
+        ("0 0 32 2 *", FormatsText.CRON_NOT_KNOW(where="day-of-month")),
+        ("0 0 30 13 *", FormatsText.CRON_NOT_KNOW(where="month")),
+        ("0 0 ² * *", FormatsText.MUST_FIVE_FIELDS_MINUTE()),
         (
             f"{'9' * 5000} 0 * * *",
-            "must be five fields (minute, hour, day, month, weekday) such as 0 18 * * 5; correct it"),
+            FormatsText.MUST_FIVE_FIELDS_MINUTE()),
     ],
 )  # fmt: skip
 def test_what_is_no_schedule(text: str, fault: str | None) -> None:
@@ -134,8 +135,8 @@ def test_what_is_no_schedule(text: str, fault: str | None) -> None:
         ("UTC", None),
         ("Europe/Berln", f"{UNKNOWN}; did you mean Europe/Berlin?"),
         ("europe/berlin", f"{UNKNOWN}; did you mean Europe/Berlin?"),
-        ("Europe", f"{UNKNOWN}; write one such as Europe/Berlin, or UTC"),
-        ("localtime", f"{UNKNOWN}; write one such as Europe/Berlin, or UTC"),
+        ("Europe", (f"{UNKNOWN}; " + FormatsText.WRITE_ONE_EUROPE_BERLIN())),
+        ("localtime", (f"{UNKNOWN}; " + FormatsText.WRITE_ONE_EUROPE_BERLIN())),
         *((name, NO_NAME) for name in ("../UTC", "/etc/passwd", "a\0b", "", "x" * 201)),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from io import StringIO
@@ -13,9 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from gitfleet.adapters.kube.texts import KubeText
+from gitfleet.formats.texts import FormatsText
 from gitfleet.formats.yaml_reader import MAX_DEPTH, Profile, UnreadableText, read_documents
 from gitfleet.formats.yaml_writer import write_documents, yaml_text
 from tests.state.fleets import json_values
+from tests.texts import part
 
 AMBIGUOUS = [
     "", " ", "y", "Y", "n", "N", "yes", "No", "ON", "off", "true", "False", "null", "NULL", "~", "1", "-1", "+1",
@@ -84,7 +88,7 @@ def test_the_style_is_kubectls() -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), {"a": b"bytes"}])
 def test_what_json_cannot_say_is_not_written(value: Any) -> None:
-    with pytest.raises(ValueError, match="is not a JSON value"):
+    with pytest.raises(ValueError, match=re.escape(part(FormatsText.NOT_JSON_VALUE))):
         yaml_text(value)
 
 
@@ -93,7 +97,7 @@ def test_what_json_cannot_say_is_not_written(value: Any) -> None:
     [
         (b"\xff\xfe", "line 1: is UTF-16"),
         (b"a: \xff", "line 1: is not UTF-8 text"),
-        (b"a: [1\n", "line 1: the YAML cannot be read: did not find"),
+        (b"a: [1\n", ("line 1: the " + KubeText.CANNOT_READ(source="YAML", error="did not find"))),
         (b"a: 1\na: 2\n", 'line 2: the key "a" is given twice'),
         (b"a: &x 1\nb: *x\n", "line 1: has an anchor or a tag"),
         (b"a: &x {}\n", "line 1: has an anchor or a tag"),

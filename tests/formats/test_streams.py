@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gitfleet.formats.texts import FormatsText
 from gitfleet.formats.yaml_reader import line_of, parse_documents
 
 BROKEN = """\
@@ -32,15 +33,25 @@ def test_sound_documents_of_a_broken_stream_are_read() -> None:
         (6, 14, {"f": 6}),
     ]
     assert parsed.faults == (
-        (4, "the YAML cannot be read: did not find expected node content; check the indentation, quotes and brackets"),
+        (
+            4,
+            FormatsText.YAML_CANNOT_READ(
+                problem="",
+                where="did not find expected node content",
+                get=FormatsText.CHECK_INDENTATION_QUOTES_BRACKETS(),
+            ),
+        ),
         (
             9,
             (
-                "the YAML cannot be read: mapping values are not allowed in this context; check the indentation, or "
-                "quote the value that has a colon"
+                FormatsText.YAML_CANNOT_READ(
+                    problem="",
+                    where="mapping values are not allowed in this context",
+                    get=FormatsText.CHECK_INDENTATION_QUOTE_VALUE_COLON(),
+                )
             ),
         ),
-        (12, 'the key "e" is given twice in one mapping; keep one'),
+        (12, FormatsText.KEY_GIVEN_TWICE_ONE_MAPPING(key="e")),
     )
 
 
@@ -126,14 +137,14 @@ def test_json_is_read_as_json() -> None:
         (b'{\n "a": 1,\n\t"a": 2}', (1, "")),
         (
             b'{"a": NaN}',
-            (1, "infinity and not-a-number cannot be written in JSON; quote the value if a string is meant"),
+            (1, FormatsText.INFINITY_NOT_NUMBER_CANNOT_WRITTEN()),
         ),
-        (b'{"a": "\\ud83d"}', (1, "a \\u escape names half of a surrogate pair; write the whole character")),
-        (b'{"a": ' + b"[" * 100_000, (1, "nested more than 200 levels deep; flatten it")),
-        (b'{"a": ' + b"[" * 300 + b"]" * 300 + b"}", (1, "nested more than 200 levels deep; flatten it")),
+        (b'{"a": "\\ud83d"}', (1, FormatsText.U_ESCAPE_NAMES_HALF_SURROGATE())),
+        (b'{"a": ' + b"[" * 100_000, (1, FormatsText.NESTED_MORE_LEVELS_DEEP(max_depth="200"))),
+        (b'{"a": ' + b"[" * 300 + b"]" * 300 + b"}", (1, FormatsText.NESTED_MORE_LEVELS_DEEP(max_depth="200"))),
         (
             b'{"a": 1e999}',
-            (1, "the number is larger than 64-bit floating point can hold; quote it if a string is meant"),
+            (1, FormatsText.NUMBER_LARGER_BIT_FLOATING_POINT()),
         ),
     ],
 )

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfleet.errors import BadInput
+from gitfleet.formats.texts import FormatsText
 from gitfleet.formats.yaml_edits import with_flag
 
 PATH = ("spec", "plan", "paused")
@@ -82,7 +83,7 @@ def test_one_document_of_several_changes() -> None:
 def test_what_cannot_be_changed_alone_is_refused(text: str) -> None:
     with pytest.raises(BadInput, match=r"`spec\.plan\.paused` cannot be set") as caught:
         with_flag(text.encode(), 0, PATH, True)
-    assert caught.value.hint == "write `paused: true` by hand"
+    assert caught.value.hint == FormatsText.WRITE_HAND(path="paused", json="true")
 
 
 def test_bytes_that_are_no_text_are_refused() -> None:

@@ -16,10 +16,12 @@ from typing import Any
 import pytest
 
 from gitfleet.adapters.clock import SystemClock
+from gitfleet.adapters.notify.texts import NotifyText
 from gitfleet.errors import BadInput, NoResponse
 from gitfleet.loop import call_queue
 from gitfleet.loop.call_queue import MOST_AT_ONCE, MOST_PER_HOST, CallQueue
 from gitfleet.loop.call_steps import CallSteps
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.calls import (
     Answer,
     MetricAnswer,
@@ -148,10 +150,15 @@ def test_a_pass_never_waits_and_an_answer_wakes_the_loop(world: World) -> None:
 
 
 def test_another_attempt_is_another_call_and_what_is_forgotten_begins_again(world: World) -> None:
-    world.hooks.replies["a"] = NoResponse("hooks.example does not answer: no connection", passing=True)
+    world.hooks.replies["a"] = NoResponse(
+        NotifyText.NOT_ANSWER_2(host="hooks.example", error="no connection"), passing=True
+    )
     world.queue.start([webhook("a")])
     failed = WebhookAnswer(
-        id="a", at=AT, outcome=WebhookOutcome.FAILED, message="hooks.example does not answer: no connection"
+        id="a",
+        at=AT,
+        outcome=WebhookOutcome.FAILED,
+        message=NotifyText.NOT_ANSWER_2(host="hooks.example", error="no connection"),
     )
     assert replace(world.of("a"), at=AT) == failed
     del world.hooks.replies["a"]
@@ -169,13 +176,15 @@ def test_another_attempt_is_another_call_and_what_is_forgotten_begins_again(worl
     [
         ((), WebhookReply(host="h", status=204), WebhookOutcome.PASSED, ""),
         ((), WebhookReply(host="h", status=300), WebhookOutcome.REJECTED, "h redirects to another address (300), "),
-        ((), WebhookReply(host="h", status=503), WebhookOutcome.REJECTED, "h answers 503 and not 200 to 299"),
+        ((), WebhookReply(host="h", status=503), WebhookOutcome.REJECTED, LoopText.ANSWERS_NOT(host="h", status="503",
+            expected="", why="200 to 299")),
         (
             (), WebhookReply(host="h", status=409, line="no"), WebhookOutcome.REJECTED,
-            "h answers 409 and not 200 to 299: no",
+            LoopText.ANSWERS_NOT(host="h", status="409", expected="", why="200 to 299: no"),
         ),
         ((200, 302), WebhookReply(host="h", status=302), WebhookOutcome.PASSED, ""),
-        ((200, 202), WebhookReply(host="h", status=201), WebhookOutcome.REJECTED, "h answers 201 and not 200 or 202"),
+        ((200, 202), WebhookReply(host="h", status=201), WebhookOutcome.REJECTED, LoopText.ANSWERS_NOT(host="h",
+            status="201", expected="", why="200 or 202")),
         ((), BadInput("h is no host that this process may call"), WebhookOutcome.FAILED, "h is no host that"),
         ((), RuntimeError("a secret"), WebhookOutcome.FAILED, "unexpected RuntimeError"),
     ],
@@ -218,7 +227,9 @@ def test_who_hangs_is_not_waited_for_and_says_so(world: World) -> None:
     world.queue.start(calls)
     said = {world.of(call.id).message for call in calls[:MOST_PER_HOST]}
     assert said == {"hangs gives no answer within 0.1 s"}
-    assert world.of(calls[-1].id).message == f"{MOST_PER_HOST} earlier calls to hangs have not returned"
+    assert world.of(calls[-1].id).message == (
+        f"{MOST_PER_HOST}" + LoopText.EARLIER_CALLS_NOT_RETURNED(stuck="", host="hangs")
+    )
     many = [webhook(f"{host}-{number}", host) for host in "abcdefgh" for number in range(4)]
     world.queue.start(many)  # threads that hang count for their host alone
     until(lambda: len(world.queue.answers()) == len(calls) + len(many))
@@ -241,24 +252,25 @@ def test_a_measurement_that_takes_more_than_one_look(world: World) -> None:
     [
         (MeasurementState(outcome=MetricOutcome.NO_DATA, values=(1.0,), message="none"), MetricOutcome.NO_DATA, "none"),
         (MeasurementState(outcome=MetricOutcome.FAILED, message="a b\n c"), MetricOutcome.FAILED, "a b c"),
-        (None, MetricOutcome.FAILED, "metric provider jobs gave a NoneType and not a MeasurementState"),
+        (None, MetricOutcome.FAILED, ("metric provider jobs " + LoopText.GAVE_NOT_MEASUREMENTSTATE(name="NoneType"))),
         (
             MeasurementState(outcome=MetricOutcome.MEASURED), MetricOutcome.FAILED,
-            "metric provider jobs gave no tuple of 1 to 1000 values",
+            ("metric provider jobs " + LoopText.GAVE_NO_TUPLE_VALUES(most_values="1000")),
         ),
         (
             MeasurementState(outcome=MetricOutcome.MEASURED, values=(float("nan"),)), MetricOutcome.FAILED,
-            "metric provider jobs gave a value that is no number",
+            ("metric provider jobs " + LoopText.GAVE_VALUE_NO_NUMBER()),
         ),
         (
             MeasurementState(outcome=MetricOutcome.MEASURED, values=ONE_AS_TEXT), MetricOutcome.FAILED,
-            "metric provider jobs gave a value that is no number",
+            ("metric provider jobs " + LoopText.GAVE_VALUE_NO_NUMBER()),
         ),
         (
             MeasurementState(outcome=NO_OUTCOME), MetricOutcome.FAILED,
-            "metric provider jobs gave an outcome or a message that is none",
+            ("metric provider jobs " + LoopText.GAVE_OUTCOME_MESSAGE_NONE()),
         ),
-        (MeasurementState(after=float("nan")), MetricOutcome.FAILED, "metric provider jobs gave no time to look again"),
+        (MeasurementState(after=float("nan")), MetricOutcome.FAILED, ("metric provider jobs " +
+            LoopText.GAVE_NO_TIME_LOOK_AGAIN())),
     ],
 )  # fmt: skip
 def test_what_a_provider_finds(world: World, found: object, outcome: MetricOutcome, said: str) -> None:
@@ -351,13 +363,15 @@ def test_an_answer_to_what_was_forgotten_answers_nothing_else(world: World) -> N
 
 def test_a_sender_that_is_a_little_late_gives_its_own_answer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_queue, "GRACE", SOON)
-    world.hooks.replies["a"] = NoResponse("h does not answer: no response within 0.1 s", passing=True)
+    world.hooks.replies["a"] = NoResponse(
+        NotifyText.NOT_ANSWER_2(host="h", error="no response within 0.1 s"), passing=True
+    )
     world.hooks.closed.add("h")
     world.queue.start([webhook("a", "h", timeout=0.1)])
     time.sleep(0.4)
     assert world.queue.answers() == {}
     world.hooks.closed.clear()
-    assert world.of("a").message == "h does not answer: no response within 0.1 s"
+    assert world.of("a").message == NotifyText.NOT_ANSWER_2(host="h", error="no response within 0.1 s")
 
 
 def test_a_machine_without_threads_makes_calls_later(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import pytest
 from gitfleet.desired import parse_file
 from gitfleet.formats.yaml_reader import Document
 from gitfleet.loop.chart_output import differences
+from gitfleet.loop.texts import LoopText
 from tests.growth import grows_with_its_input
 
 
@@ -24,13 +25,13 @@ def config_map(name: str, value: str = "1") -> str:
     ("one", "other", "unequal"),
     [
         ([config_map("a"), config_map("b")], [config_map("a"), config_map("b")], []),
-        ([config_map("a"), config_map("b")], [config_map("b"), config_map("a")], ["the order of objects"]),
-        ([config_map("a"), config_map("a")], [config_map("a")], ["the order of objects"]),
+        ([config_map("a"), config_map("b")], [config_map("b"), config_map("a")], [LoopText.ORDER_OBJECTS()]),
+        ([config_map("a"), config_map("a")], [config_map("a")], [LoopText.ORDER_OBJECTS()]),
         (["{kind: X, a: 1, b: 2}"], ["{kind: X, b: 2, a: 1}"], []),
         ([config_map("b"), config_map("a", "x")], [config_map("b"), config_map("a", "y")], ["ConfigMap/web/a"]),
         ([config_map("a", "1")], [config_map("a", "true")], ["ConfigMap/web/a"]),
         ([config_map("b")], [config_map("a")], ["ConfigMap/web/a", "ConfigMap/web/b"]),
-        ([config_map("b")], [config_map("b"), "{x: 1}"], ["an object without a name"]),
+        ([config_map("b")], [config_map("b"), "{x: 1}"], [LoopText.OBJECT_WITHOUT_NAME()]),
     ],
 )
 def test_the_objects_that_differ_are_named(one: list[str], other: list[str], unequal: list[str]) -> None:

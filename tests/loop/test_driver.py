@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from gitfleet.errors import BadInput
+from gitfleet.loop.texts import LoopText
 from tests.builders import (
     config_map,
     fleet_config,
@@ -104,8 +107,8 @@ def test_renaming_the_state_branch_takes_nothing_away() -> None:
 @pytest.mark.parametrize(
     ("branches", "message", "hint"),
     [
-        ((), "the repository has no commit on any branch yet", "commit to main"),
-        (("dev", "gitfleet/state"), 'the repository has no branch "main"; it has dev', "--branch dev"),
+        ((), LoopText.REPOSITORY_NO_COMMIT_ANY_BRANCH(), "commit to main"),
+        (("dev", "gitfleet/state"), LoopText.REPOSITORY_NO_BRANCH(watch="main", named="dev"), "--branch dev"),
         (tuple("abcdefg"), "it has a, b, c, d, e and 2 more", "--branch a"),
     ],
 )
@@ -147,7 +150,7 @@ def test_a_watch_that_leads_nowhere_is_told_and_heals_without_a_restart() -> Non
     world = world_with()
     world.commit(fleet_config(branches={"watch": "prdo"}))
     for _ in range(2):
-        with pytest.raises(BadInput, match='the repository has no branch "prdo"; it has main'):
+        with pytest.raises(BadInput, match=re.escape(LoopText.REPOSITORY_NO_BRANCH(watch="prdo", named="main"))):
             world.driver.reconcile()
     world.commit(fleet_config(), config_map("shop", "a", {"k": "2"}))
     world.settle()

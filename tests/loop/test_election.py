@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -11,8 +12,10 @@ from datetime import timedelta
 
 import pytest
 
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.errors import ClusterUnreachable, Forbidden, GitfleetError, Stopped
 from gitfleet.loop.election import Election, FencedWriter
+from gitfleet.loop.texts import LoopText
 from gitfleet.ports.leases import LeaseRecord
 from gitfleet.ports.repos import BranchChange
 from gitfleet.settings import LeaseTerms
@@ -221,14 +224,14 @@ def test_what_nobody_renews_is_not_kept_by_an_edit_of_something_else() -> None:
 
 def test_a_lease_that_may_not_be_used(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    server = Server(error=Forbidden("gitfleet may not read Lease ns/name"))
+    server = Server(error=Forbidden(KubeText.GITFLEET_NOT(verb="read", name="Lease ns/name")))
     wanted, optional = Process("a", server), Process("b", server, optional=True)
     assert not wanted.tries() and not wanted.tries()
     assert not optional.election.try_once(), "no election at all"
     assert optional.election.leads() and optional.changes
     assert [one.message for one in caplog.records] == [
-        "gitfleet may not read Lease ns/name; leader election goes on trying",
-        "gitfleet may not read Lease ns/name; there is no leader election",
+        KubeText.GITFLEET_NOT(verb="read", name=("Lease " + LoopText.LEADER_ELECTION_GOES_TRYING(sentence="ns/name"))),
+        KubeText.GITFLEET_NOT(verb="read", name="Lease ns/name; there is no leader election"),
     ]
 
 
@@ -243,7 +246,12 @@ def test_a_server_that_is_away_is_said_once_and_the_end_of_the_term_too(caplog: 
     server.error = None
     both(a, a)
     said = [one.message.partition(": Lease")[0] for one in caplog.records]
-    assert said == ["leading", "it did not answer; leader election goes on trying", "standing by", "leading"]
+    assert said == [
+        "leading",
+        ("it did not " + LoopText.LEADER_ELECTION_GOES_TRYING(sentence="answer")),
+        "standing by",
+        "leading",
+    ]
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -301,7 +309,7 @@ def test_a_fenced_writer_moves_no_branch_once_its_process_does_not_lead() -> Non
     writer.commit(change)
     writer.remove_branch("r", "old")
     leads = False
-    with pytest.raises(Stopped, match="s is not moved"):
+    with pytest.raises(Stopped, match=re.escape(LoopText.NOT_MOVED_PROCESS_NOT_LEAD(branch="s"))):
         writer.commit(change)
     with pytest.raises(Stopped):
         writer.remove_branch("r", "old")

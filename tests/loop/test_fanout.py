@@ -17,6 +17,7 @@ from gitfleet.api.values import NamespacedName
 from gitfleet.errors import ClusterUnreachable, MissingPart, Stopped
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.steps import Step
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.observations import ClusterObservation, DryRun, LiveObject
 from gitfleet.model.operations import (
     Create,
@@ -117,7 +118,7 @@ def test_a_silent_cluster_costs_its_own_answer_only(executor: ThreadPoolExecutor
 
     # Its call goes on: until it ends nobody else may talk to that cluster, neither to look nor to write.
     again = fanout.observe(CLUSTERS, KEYS)
-    assert again["b"].error == "b is still busy with an earlier call"
+    assert again["b"].error == LoopText.STILL_BUSY_EARLIER_CALL(name="b")
     assert directory.clients["b"].calls == 1
 
     gate.set()
@@ -209,7 +210,7 @@ def test_every_operation_has_its_outcome_also_on_a_cluster_that_does_not_answer(
     ]
     assert directory.clients["a"].calls == 0, "a cluster without operations is not asked"
     observed = fanout.observe(CLUSTERS, KEYS)
-    assert observed["b"].error == "b is still busy with an earlier call", "the writes may still be under way"
+    assert observed["b"].error == LoopText.STILL_BUSY_EARLIER_CALL(name="b"), "the writes may still be under way"
     gate.set()
 
 
@@ -228,7 +229,7 @@ def test_every_step_of_a_rollout_has_its_outcome_and_a_name_before_and_after_it(
         ("c", True, "Applied", ""),
     ]
     assert named == [Step.CLUSTER_WRITE, Step.CLUSTER_WRITE, Step.CLUSTER_WRITTEN]
-    assert fanout.observe(CLUSTERS, KEYS)["b"].error == "b is still busy with an earlier call"
+    assert fanout.observe(CLUSTERS, KEYS)["b"].error == LoopText.STILL_BUSY_EARLIER_CALL(name="b")
     gate.set()
 
 

@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 
 from gitfleet.adapters.helm import HelmProgram
+from gitfleet.api.texts import ApiText
+from gitfleet.desired.texts import DesiredText
 from gitfleet.errors import GitfleetError, RetryLater
+from gitfleet.loop.texts import LoopText
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
@@ -194,7 +197,7 @@ def test_the_crds_of_the_repo_say_which_objects_get_the_namespace(
 def test_an_object_whose_scope_nobody_knows_is_an_error_and_the_others_are_placed(releases: Releases) -> None:
     desired = releases.read({**PLAIN, **chart(config=CONFIG, widget=WIDGET)})
     sentence = "nothing in the repo says whether Widget.acme.example.com is namespaced; add its CRD below resources/, "
-    assert faults(desired) == [f"{OWN}:1: {sentence}or metadata.namespace to the template"]
+    assert faults(desired) == [(f"{OWN}:1: {sentence}" + DesiredText.METADATA_NAMESPACE_TEMPLATE(sentence="or"))]
     assert placed(desired) == ["ConfigMap/shop/web-settings"]
 
 
@@ -221,7 +224,7 @@ def test_hooks(releases: Releases, events: str, hooks: str, placed_as: str | Non
     assert (placed(desired) == ["ConfigMap/shop/hook", "ConfigMap/shop/web-settings"]) == (placed_as is not None)
     said = [one.partition("has hooks")[2] for one in faults(desired)]
     names = ", ".join(sorted(part.strip() for part in events.split(",")))
-    choices = "write spec.hooks: Apply to place them like any other object, or Skip to leave them out"
+    choices = LoopText.SPEC_HOOKS_APPLY_PLACE_LIKE(sentence="write")
     assert said == ([f", which gitfleet does not run: ConfigMap/hook ({names}); {choices}"] if fault else [])
 
 
@@ -278,7 +281,7 @@ MISTAKES: dict[str, tuple[Mapping[str, str | bytes | None], str]] = {
     "an absolute path": ({OWN: release().replace("../../charts/web", "/etc")}, "only files of this repo are built"),
     "a values file that is not there": (
         {OWN: release("  valuesFiles: [x.yaml]\n")},
-        f'{OWN}:6: spec.valuesFiles: names "x.yaml", and {APP}/x.yaml is no file of this repo',
+        (f"{OWN}:6: spec.valuesFiles: " + LoopText.NAMES_NO_FILE_REPO(name="x.yaml", target=f"{APP}/x.yaml")),
     ),
     "a values file of the network": (
         {OWN: release("  valuesFiles: ['https://x.example/v.yaml']\n")},
@@ -411,14 +414,16 @@ def test_a_secret_value_in_helm_s_words_is_not_shown(
     (found,) = faults(desired)
     assert "hunter2" not in found
     assert ("bad visible" in found) == is_shown
-    assert ("what helm says is not shown" in found) != is_shown
+    assert (LoopText.CANNOT_BUILT_HELM_SAYS_NOT() in found) != is_shown
 
 
 def test_a_link_in_a_chart_is_refused(releases: Releases) -> None:
     releases.read({**PLAIN})
     commit = releases.repo.put_entry("main", f"{CHART}/templates/x.yaml", "120000", b"/etc/passwd", MOMENT)
     found = faults(releases.trees.at(commit, FleetState()))
-    assert f"{OWN}:5: spec.chart: names {CHART}, where {CHART}/templates/x.yaml is no file" in found
+    assert (
+        f"{OWN}:5: spec.chart: " + LoopText.NAMES_WHERE_NO_FILE(chart=CHART, linked=f"{CHART}/templates/x.yaml")
+    ) in found
 
 
 def test_a_subchart_is_rendered_from_its_archive_under_the_same_rules(releases: Releases) -> None:
@@ -459,7 +464,7 @@ def test_a_chart_of_the_payload_that_nothing_renders_is_one_error(releases: Rele
 
 def test_a_release_elsewhere_is_an_error_that_says_where_it_belongs(releases: Releases) -> None:
     desired = releases.read({**NAMESPACE, **chart(config=CONFIG), "apps/gitfleet-helm.yaml": release()})
-    sentence = "is read only in a file named gitfleet-helm.yaml in a folder below resources/; move it there"
+    sentence = ApiText.READ_ONLY_FILE_NAMED_FOLDER(helm_release_file="gitfleet-helm.yaml")
     assert faults(desired) == [f"apps/gitfleet-helm.yaml:2: HelmRelease/shop/web: kind: {sentence}"]
 
 

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from gitfleet.adapters.helm import HelmProgram
+from gitfleet.api.texts import ApiText
+from gitfleet.loop.texts import LoopText
 from tests.builders import config_map, member_cluster, namespace, pick_fixed, placement
 from tests.loop.test_helm import CHART, CONFIG, CRD, OWN, WIDGET, chart, hook, release
 from tests.loop.test_kustomize_rollout import BuiltWorld
+from tests.texts import part
 
 VALUES = f"{CHART}/values.yaml"
 FAILING = {"config": '{{ fail "size is needed" }}', "more": CONFIG.replace("-settings", "-more")}
@@ -42,7 +45,7 @@ BREAKS: dict[str, dict[str, str | None]] = {
     "a random text": {f"{CHART}/templates/more.yaml": CONFIG.replace("-settings", "-{{ randAlpha 9 | lower }}")},
     "a hook": {f"{CHART}/templates/more.yaml": hook("Pod", "pre-upgrade")},
     "a kind that nobody knows": {f"{CHART}/templates/more.yaml": WIDGET},
-    "an object without a name": {f"{CHART}/templates/more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n"},
+    LoopText.OBJECT_WITHOUT_NAME(): {f"{CHART}/templates/more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n"},
 }  # fmt: skip
 
 
@@ -166,7 +169,9 @@ def test_a_release_file_of_another_name_is_an_error_and_takes_nothing_away(world
         world.write({"docs/a.md": "text"})
         world.settle()
         assert sizes(world) == ["small", "small"]
-        assert [fault.path for fault in world.state().faults if "move it there" in fault.message] == [name]
+        assert [
+            fault.path for fault in world.state().faults if part(ApiText.READ_ONLY_FILE_NAMED_FOLDER) in fault.message
+        ] == [name]
         world.write({OWN: release(), name: None})
         world.settle()
     assert (world.state().faults, world.state().holds) == ((), {})

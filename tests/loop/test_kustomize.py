@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from gitfleet.desired.texts import DesiredText
 from gitfleet.errors import BadInput, MissingPart, RetryLater
 from gitfleet.loop.kustomize_files import without_secrets
+from gitfleet.loop.texts import LoopText
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.ports.caches import BlobCache
 from gitfleet.settings import Limits
@@ -94,16 +96,16 @@ def test_every_path_that_a_kustomization_names_is_given_to_the_build_and_nothing
 @pytest.mark.parametrize(
     ("reference", "fault"),
     [
-        ("../../../etc/passwd", 'names "../../../etc/passwd": only files of this repo are built, nothing is fetched'),
-        ("/etc/passwd", 'names "/etc/passwd": only files of this repo are built, nothing is fetched'),
+        ("../../../etc/passwd", LoopText.NAMES_ONLY_FILES_REPO_BUILT(reference="../../../etc/passwd")),
+        ("/etc/passwd", LoopText.NAMES_ONLY_FILES_REPO_BUILT(reference="/etc/passwd")),
         ("https://example.com/x.yaml", 'names "https://example.com/x.yaml": only files of this repo are built'),
-        ("git@example.com:o/r", 'names "git@example.com:o/r": only files of this repo are built, nothing is fetched'),
+        ("git@example.com:o/r", LoopText.NAMES_ONLY_FILES_REPO_BUILT(reference="git@example.com:o/r")),
         ("ssh://git@example.com/o/r", 'names "ssh://git@example.com/o/r": only files of this repo are built'),
         ("github.com/o/r//base?ref=v1", "only files of this repo are built, nothing is fetched"),
-        ("absent.yaml", f"names {APP}/absent.yaml, which is not in the repo"),
-        ("../plain", "names resources/plain, which is not in the repo"),
-        ("link.yaml", f"names {APP}/link.yaml, which is no ordinary file"),
-        ("linked/x.yaml", f"names {APP}/linked/x.yaml, which is not in the repo"),
+        ("absent.yaml", LoopText.NAMES_NOT_REPO(target=f"{APP}/absent.yaml")),
+        ("../plain", LoopText.NAMES_NOT_REPO(target="resources/plain")),
+        ("link.yaml", LoopText.NAMES_NO_ORDINARY_FILE(target=f"{APP}/link.yaml")),
+        ("linked/x.yaml", LoopText.NAMES_NOT_REPO(target=f"{APP}/linked/x.yaml")),
     ],
 )
 def test_what_lies_outside_is_refused_with_its_path(reference: str, fault: str) -> None:
@@ -239,7 +241,7 @@ def test_a_fault_of_the_output_stands_at_the_kustomization() -> None:
             f"{APP}/b.yaml": "\n\n\n" + config_map("b", "1", namespace=""),
         }
     )
-    sentence = "is required, since ConfigMap is a namespaced kind; add it"
+    sentence = DesiredText.REQUIRED_SINCE_NAMESPACED_KIND(kind="ConfigMap")
     assert [str(fault) for fault in desired.faults] == [
         f"{APP}/kustomization.yaml:1: ConfigMap/b: metadata.namespace: {sentence}"
     ]

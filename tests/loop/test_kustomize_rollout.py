@@ -10,10 +10,12 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.state_trees import StateTrees
+from gitfleet.loop.texts import LoopText
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.model.desired import Desired
 from gitfleet.ports.helm import HelmRenderer
 from gitfleet.ports.kustomize import KustomizeBuilder
+from gitfleet.reconcile.texts import ReconcileText
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.views import rollback_of
@@ -29,6 +31,7 @@ from tests.builders import (
 )
 from tests.loop.kustomizations import RecordingBuilder, builds_with
 from tests.scenarios.world import Checkpoint, World, nothing
+from tests.texts import part
 
 pytestmark = pytest.mark.slow
 
@@ -101,7 +104,10 @@ def test_a_pin_brings_back_what_was_built_then(world: BuiltWorld) -> None:
     assert [world.value(name) for name in ("plain", "apple", "plum", "fig")] == ["1", "1", "1", None]
     state = world.state()
     first, *_, last = state.placements[PlacementKey("", "shop")].resource_snapshots
-    assert (first.hash, state.faults[0].message[:46]) == (last.hash, "keeps shop at the content of snapshot 0; snaps")
+    assert (first.hash, state.faults[0].message[:46]) == (
+        last.hash,
+        ReconcileText.KEEPS_CONTENT_SNAPSHOT(what="shop", snapshot="0; snaps"),
+    )
     assert not state.damage.any
 
 
@@ -247,5 +253,5 @@ def test_no_value_of_a_secret_reaches_the_state_branch_by_a_message(world: Built
     world.builder.fails[FOLDER] = BadInput("cannot be built, kustomize says: invalid literal source hunter2hunter2")
     world.write({f"{FOLDER}/kustomization.yaml": "secretGenerator: [{name: s, literals: [hunter2hunter2]}]\n"})
     world.settle()
-    assert "a value of a Secret is in it" in world.state_text("faults.yaml")
+    assert part(LoopText.CANNOT_BUILT_KUSTOMIZE_SAYS_NOT) in world.state_text("faults.yaml")
     assert not any(b"hunter2" in content for content in world.repo.files("gitfleet/state").values())

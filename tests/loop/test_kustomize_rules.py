@@ -8,7 +8,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.loop.kustomize_files import read_kustomization, read_plugin_file
+from gitfleet.loop.texts import LoopText
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
@@ -26,15 +28,15 @@ PLUGIN = "apiVersion: builtin\\nkind: PatchTransformer\\nmetadata: {name: x}\\n"
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (f"Resources: ['{URL}']", 'has the field "Resources"; write resources'),
-        (f"RESOURCES: ['{URL}']", 'has the field "RESOURCES"; write resources'),
+        (f"Resources: ['{URL}']", LoopText.FIELD_WRITE(key="Resources", meant="resources")),
+        (f"RESOURCES: ['{URL}']", LoopText.FIELD_WRITE(key="RESOURCES", meant="resources")),
         (f"\"re\\u017fource\\u017f\": ['{URL}']", "write resources"),
-        (f"patches: [{{Path: '{URL}'}}]", 'has the field "Path"; write path'),
-        (f"configMapGenerator: [{{name: x, FILES: ['{URL}']}}]", 'has the field "FILES"; write files'),
-        (f"replacements: [{{pAth: '{URL}'}}]", 'has the field "pAth"; write path'),
-        (f"OpenAPI: {{path: '{URL}'}}", 'has the field "OpenAPI"; write openapi'),
+        (f"patches: [{{Path: '{URL}'}}]", LoopText.FIELD_WRITE(key="Path", meant="path")),
+        (f"configMapGenerator: [{{name: x, FILES: ['{URL}']}}]", LoopText.FIELD_WRITE(key="FILES", meant="files")),
+        (f"replacements: [{{pAth: '{URL}'}}]", LoopText.FIELD_WRITE(key="pAth", meant="path")),
+        (f"OpenAPI: {{path: '{URL}'}}", LoopText.FIELD_WRITE(key="OpenAPI", meant="openapi")),
         (f"openapi: {{Path: '{URL}'}}", "openapi may have a path and nothing else"),
-        (f"remotes: ['{URL}']", 'has the field "remotes", which kustomize does not know; remove it'),
+        (f"remotes: ['{URL}']", LoopText.FIELD_KUSTOMIZE_NOT_KNOW(unknown="remotes")),
         ("secretGenerator: [{name: x, url: y}]", 'has the field "url" in secretGenerator'),
         (f"resources: ['{URL}']", FETCHED),
         ("resources: ['http:/127.0.0.1:8080/x']", FETCHED),
@@ -76,7 +78,7 @@ PLUGIN = "apiVersion: builtin\\nkind: PatchTransformer\\nmetadata: {name: x}\\n"
         ("resources: [{a: b}]", "resources must be a list of strings"),
         ("resources: here", "resources must be a list"),
         ("patches: here", "patches must be a list"),
-        ("patches: [here]", "patches must be a list of mappings"),
+        ("patches: [here]", KubeText.MUST_LIST_MAPPINGS(what="patches")),
         ("openapi: here", "openapi may have a path and nothing else"),
     ],
 )
@@ -90,13 +92,19 @@ def test_refused_before_kustomize_runs(text: str, sentence: str) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (f"kind: PatchTransformer\nPath: {URL}\n", 'has the field "Path"; write path'),
-        (f"kind: ConfigMapGenerator\nFiles: ['{URL}']\n", 'has the field "Files"; write files'),
-        (f"kind: ReplacementTransformer\nreplacements: [{{PATH: '{URL}'}}]\n", 'has the field "PATH"; write path'),
+        (f"kind: PatchTransformer\nPath: {URL}\n", LoopText.FIELD_WRITE(key="Path", meant="path")),
+        (f"kind: ConfigMapGenerator\nFiles: ['{URL}']\n", LoopText.FIELD_WRITE(key="Files", meant="files")),
+        (
+            f"kind: ReplacementTransformer\nreplacements: [{{PATH: '{URL}'}}]\n",
+            LoopText.FIELD_WRITE(key="PATH", meant="path"),
+        ),
         (f"kind: PatchStrategicMergeTransformer\npaths: ['{URL}/{{x}}']\n", "a path has no braces"),
         ("kind: HelmChartInflationGenerator\nname: x\n", "is of a kind that is not used here"),
         ("kind: X\nMetaData: {annotations: {config.kubernetes.io/function: x}}\n", "is of a kind that is not used"),
-        ("kind: LabelTransformer\nMetaData: {annotations: {a: x}}\n", 'has the field "MetaData"; write metadata'),
+        (
+            "kind: LabelTransformer\nMetaData: {annotations: {a: x}}\n",
+            LoopText.FIELD_WRITE(key="MetaData", meant="metadata"),
+        ),
         (
             "kind: LabelTransformer\nmetadata: {annotations: {config.kubernetes.io/function: x}}\n",
             "asks for a function",

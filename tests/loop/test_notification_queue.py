@@ -8,15 +8,17 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from gitfleet.adapters.notify.texts import NotifyText
 from gitfleet.api.notifications import NotificationEvent
 from gitfleet.errors import BadInput, DestinationUnavailable
 from gitfleet.loop.notification_queue import MOST_TRIES, MOST_WAITING, NotificationQueue, QueueThread
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.notifications import NotificationMessage, Occurrence
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.views import Occasion
 from tests.loop.test_pulse import Counted
 
-GONE = DestinationUnavailable("hooks.example.com does not answer: no connection")
+GONE = DestinationUnavailable(NotifyText.NOT_ANSWER_2(host="hooks.example.com", error="no connection"))
 
 
 @dataclass
@@ -81,7 +83,10 @@ def test_a_failure_is_tried_again_with_the_same_id_and_said_once(caplog: pytest.
     assert len(set(place.tried[:3])) == 1 and [message.lines for message in place.got] == [("one",), ("two",)]
     assert place.outcomes == ["failed", "failed", "delivered", "delivered"]
     assert caplog.messages == [
-        f"notification ops: {GONE}; tried again later, the fleet is reconciled all the same",
+        (
+            f"notification ops: {GONE}"
+            + LoopText.FLEET_RECONCILED_ALL_SAME(error="", until=LoopText.TRIED_AGAIN_LATER())
+        ),
         "notifications to ops are delivered again",
     ]
 
@@ -102,10 +107,10 @@ def test_a_message_is_dropped_after_a_while_and_the_next_one_comes(caplog: pytes
     assert place.outcomes == ["failed"] * (MOST_TRIES - 1) + ["dropped", "delivered"]
     assert [message.lines for message in place.got] == [("two",)]
     assert place.clock.monotonic() >= 1215
-    assert len(caplog.messages) == 2 and f"message {place.tried[0]} is dropped" in caplog.messages[1]
+    assert len(caplog.messages) == 2 and LoopText.MESSAGE_DROPPED(id=place.tried[0]) in caplog.messages[1]
 
 
-@pytest.mark.parametrize("error", [BadInput("hooks.example.com refuses it with 404")])
+@pytest.mark.parametrize("error", [BadInput(NotifyText.REFUSES_IT_WITH(host="hooks.example.com", code="404"))])
 def test_a_refusal_is_not_tried_again(error: Exception) -> None:
     place = Place(failures=[error])
     place.add("one")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from datetime import UTC, datetime
 
@@ -9,6 +10,7 @@ import pytest
 
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.loop.person_commits import Committed, FilesChange, PersonCommits
+from gitfleet.loop.texts import LoopText
 from gitfleet.ports.repos import BranchChange, Person
 from gitfleet.simulation.memory_repo import MemoryRepo
 
@@ -52,7 +54,7 @@ def test_a_new_branch_starts_on_the_watched_one_and_a_known_one_goes_on() -> Non
 
 def test_a_branch_that_always_moves_and_a_repository_without_the_watched_one_are_errors() -> None:
     repo = MemoryRepo()
-    with pytest.raises(BadInput, match="no commit on any branch yet"):
+    with pytest.raises(BadInput, match=re.escape(LoopText.REPOSITORY_NO_COMMIT_ANY_BRANCH())):
         commits_in(repo).commit(next_number)
     repo.commit_files("main", {"0.yaml": b"0\n"}, NOW)
     moves = iter(range(100))

@@ -15,6 +15,7 @@ from gitfleet.loop.endpoints import metrics_page, probes, routes
 from gitfleet.loop.pulse import LONGEST_DELAY, LONGEST_RECONCILE, Beat, Pass, Pulse, why_dead, why_unready
 from gitfleet.loop.results import ReconcileResult
 from gitfleet.loop.runner import Wake
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failure, Subject
 from gitfleet.model.operations import DeletePod, OutcomeCode, RolloutOutcome
@@ -24,7 +25,7 @@ from tests.loop.test_runner import CHANGED, LOST, SETTLED, Loop
 
 DOWN = Failure(subject=Subject("reconcile", ""), error="down", cause=RemoteUnreachable("down"))
 BAD = Failure(subject=Subject("reconcile", ""), error="bad", cause=BadInput("bad"))
-SAYS_DOWN = "the last reconcile failed: the git remote does not answer as it should"
+SAYS_DOWN = LoopText.LAST_RECONCILE_FAILED(why=LoopText.GIT_REMOTE_NOT_ANSWER_SHOULD())
 
 
 def failing(cause: Exception) -> Failure:
@@ -45,31 +46,37 @@ def failing(cause: Exception) -> Failure:
 )
 def test_alive(beat: Beat, dead: str) -> None:
     assert why_dead(beat, 1000.0) == dead
-    assert why_unready(beat, 1000.0, stopped=False) == (dead or "no reconcile has succeeded yet")
+    assert why_unready(beat, 1000.0, stopped=False) == (dead or LoopText.NO_RECONCILE_SUCCEEDED_YET())
 
 
 @pytest.mark.parametrize(
     ("results", "unready"),
     [
-        ([], "no reconcile has succeeded yet"),
+        ([], LoopText.NO_RECONCILE_SUCCEEDED_YET()),
         ([DOWN], SAYS_DOWN),
         ([SETTLED], ""),
         ([SETTLED, DOWN], SAYS_DOWN),
         ([SETTLED, DOWN, SETTLED], ""),
         ([SETTLED, BAD], ""),
-        ([BAD], "no reconcile has succeeded yet"),
+        ([BAD], LoopText.NO_RECONCILE_SUCCEEDED_YET()),
         ([LOST], ""),
-        ([SETTLED, failing(DiskFull("/secret/place"))], "the last reconcile failed: a disk of this machine is full"),
+        (
+            [SETTLED, failing(DiskFull("/secret/place"))],
+            LoopText.LAST_RECONCILE_FAILED(why=LoopText.DISK_MACHINE_FULL()),
+        ),
         (
             [SETTLED, failing(RefusedForNow("x"))],
-            "the last reconcile failed: the git remote cannot do what it is asked now",
+            LoopText.LAST_RECONCILE_FAILED(why=LoopText.GIT_REMOTE_CANNOT_ASKED_NOW()),
         ),
-        ([SETTLED, failing(NoRepository("x"))], "the last reconcile failed: the git remote has no such repository"),
+        (
+            [SETTLED, failing(NoRepository("x"))],
+            LoopText.LAST_RECONCILE_FAILED(why=LoopText.GIT_REMOTE_NO_REPOSITORY()),
+        ),
         (
             [SETTLED, failing(Forbidden("x"))],
-            "the last reconcile failed: the git remote refuses the credentials, or what they may do",
+            LoopText.LAST_RECONCILE_FAILED(why=LoopText.GIT_REMOTE_REFUSES_CREDENTIALS()),
         ),
-        ([SETTLED, failing(KeyError("x"))], "the last reconcile failed"),
+        ([SETTLED, failing(KeyError("x"))], LoopText.LAST_RECONCILE_FAILED_2()),
     ],
 )
 def test_ready(results: list[ReconcileResult | Failure], unready: str) -> None:
@@ -80,7 +87,7 @@ def test_ready(results: list[ReconcileResult | Failure], unready: str) -> None:
     assert why_unready(pulse.beat, 3.0, stopped=False) == unready
     pulse.begin(32.0)
     assert why_unready(pulse.beat, 33.0, stopped=False) == unready, "while the next one is under way"
-    assert why_unready(pulse.beat, 33.0, stopped=True) == "the process is ending"
+    assert why_unready(pulse.beat, 33.0, stopped=True) == LoopText.PROCESS_ENDING()
 
 
 class Counted:
@@ -152,7 +159,7 @@ def test_recovery_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.messages == [
         "the remote does not answer; trying again in 5 s",
         "the remote does not answer; trying again in 2 s",
-        "reconciling again after 2 failures",
+        LoopText.RECONCILING_AGAIN_AFTER_FAILURES(failed="2"),
     ]
 
 

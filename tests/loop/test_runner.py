@@ -14,6 +14,7 @@ from gitfleet.loop.driver import Driver
 from gitfleet.loop.pulse import why_unready
 from gitfleet.loop.results import ReconcileResult
 from gitfleet.loop.runner import Runner, Wake
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.state import FleetState
 from gitfleet.simulation.clock import ManualClock
 
@@ -168,7 +169,7 @@ def test_who_does_not_lead_stands_by_until_it_does() -> None:
     loop.runner.until_stopped()
     assert loop.driver.reconciles == 2
     assert loop.wake.pauses == [60.0, 60.0, 30.0, 30.0]
-    assert beats == ["no reconcile has succeeded yet", "", "", ""]
+    assert beats == [LoopText.NO_RECONCILE_SUCCEEDED_YET(), "", "", ""]
 
 
 def test_a_leader_that_loses_its_lease_gives_its_pass_up_and_stands_by() -> None:

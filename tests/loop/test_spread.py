@@ -19,6 +19,7 @@ from gitfleet.errors import RetryLater, Stopped
 from gitfleet.loop.carry_out import carry_out
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.spread import SIZE, THREADS, Batch, CallKind, Spread
+from gitfleet.loop.texts import LoopText
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.wiring import simulated_clusters
@@ -107,9 +108,12 @@ def test_a_cluster_without_an_api_server_is_asked_here() -> None:
 @pytest.mark.parametrize(
     ("error", "why"),
     [
-        (CancelledError(), "the executor dask failed: CancelledError"),
-        (OSError("gone"), "the executor dask failed: OSError"),
-        (RetryLater("the scheduler is gone"), "the executor dask takes no work: the scheduler is gone"),
+        (CancelledError(), LoopText.EXECUTOR_FAILED(name="dask", why="CancelledError")),
+        (OSError("gone"), LoopText.EXECUTOR_FAILED(name="dask", why="OSError")),
+        (
+            RetryLater("the scheduler is gone"),
+            LoopText.EXECUTOR_TAKES_NO_WORK(name="dask", why="the scheduler is gone"),
+        ),
     ],
 )
 def test_an_executor_that_fails_asks_nobody_and_is_opened_again(
@@ -153,7 +157,11 @@ def test_nobody_begins_with_a_batch_that_is_overtaken() -> None:
         ("dask", "dask", ""),
         ("dask", "threads", ""),
         ("dask", "dusk", "this process was given dask, so it asks clusters itself: did you mean dask?"),
-        (THREADS, "dask", "was given none, so it asks clusters itself: run --executor NAME=ADDRESS gives it one"),
+        (
+            THREADS,
+            "dask",
+            (LoopText.GIVEN_NONE() + (", so it asks clusters itself: " + LoopText.RUN_EXECUTOR_NAME_ADDRESS_GIVES())),
+        ),
         (THREADS, "xyz", "so it asks clusters itself: known are threads, dask"),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 
 from gitfleet.errors import Forbidden, LostRace
 from gitfleet.loop import state_commits
+from gitfleet.loop.texts import LoopText
 from gitfleet.ports.repos import BranchChange
 from tests.builders import config_map, fleet_config, member_cluster, namespace, pick_fixed, placement
 from tests.scenarios.world import World
@@ -98,7 +99,7 @@ def test_a_remote_that_forbids_it_gets_the_whole_history(
     for number in range(1, 12):
         next_value(world, number)
     assert length(world) > MOST and asked == 1
-    said = [one.message for one in caplog.records if "is not shortened" in one.message]
+    said = [one.message for one in caplog.records if LoopText.HISTORY_NOT_SHORTENED() in one.message]
     assert said == [f"the history of {STATE} is not shortened: nobody may force a push"]
 
 

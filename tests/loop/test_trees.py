@@ -13,6 +13,7 @@ import pytest
 from gitfleet import desired
 from gitfleet.adapters.blob_cache import SqliteBlobCache
 from gitfleet.api.placements import PlacementKey, PlacementType
+from gitfleet.cli.texts import CliText
 from gitfleet.formats.git_names import blob_id
 from gitfleet.formats.yaml_reader import ParsedFile
 from gitfleet.loop.state_trees import StateTrees, snapshots_in_use
@@ -230,7 +231,9 @@ def test_a_state_file_over_the_limit_is_named(repo: CountingRepo) -> None:
     damage = trees.at(head).damage
     assert damage.commit == head
     assert damage.lost == {"fleet.yaml"}
-    assert damage.files["fleet.yaml"].startswith("the state branch's file fleet.yaml is larger than 1 MiB")
+    assert damage.files["fleet.yaml"].startswith(
+        "the state branch's file " + CliText.LARGER_MIB(shown="fleet.yaml", max_size="1")
+    )
 
 
 def test_one_blob_at_paths_of_several_kinds_is_read_as_what_each_path_says(repo: CountingRepo) -> None:

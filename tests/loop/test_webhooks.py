@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from gitfleet.errors import BadInput
+from gitfleet.loop.texts import LoopText
 from gitfleet.loop.webhook_signatures import PROVIDERS, is_signed, secrets_in
 from gitfleet.loop.webhooks import BURST, Hints, Receiver
 from gitfleet.ports.http import HttpRequest
@@ -124,7 +125,7 @@ def test_requests_are_limited_and_the_log_is_not_filled(caplog: pytest.LogCaptur
     clock.advance(1)
     assert [receiver.receive(signed).status for _ in range(6)] == [202] * 5 + [429]
     assert len(woken) == 5
-    assert caplog.messages == ["a request to /webhook/gitlab was refused: its signature is missing or wrong"]
+    assert caplog.messages == [LoopText.REQUEST_REFUSED_SIGNATURE_MISSING_WRONG(request="/webhook/gitlab")]
     assert metrics.calls[-2:] == [("gitlab", "accepted"), ("gitlab", "limited")]
 
 

@@ -11,6 +11,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.scenarios import Entry, Written
 from gitfleet.schedule.plugins import Cycle, PluginFactory, Refusal, SchedulerPlugin
+from gitfleet.schedule.texts import ScheduleText
 from tests import builders
 from tests.members.plays import (
     Played,
@@ -23,6 +24,7 @@ from tests.members.plays import (
     write,
 )
 from tests.members.test_seed_pages import measured, pick, preferred
+from tests.texts import part
 
 SOUND = [*place_role("sound"), *place_role("two", policy=pick(2))]
 CLUSTERS = [member("a"), member("b"), member("c")]
@@ -90,14 +92,14 @@ def test_an_unknown_plugin_is_a_fault_of_the_configuration_and_moves_nothing() -
     others_are_sound(played)
     (fault,) = played.state.faults
     assert (fault.path, fault.object, fault.field) == ("gitfleet.yaml", "FleetConfig", "spec.scheduler.plugins[0]")
-    assert "there is no scheduler plug-in Nonesuch; installed are" in fault.message
+    assert ScheduleText.NO_SCHEDULER_PLUG(listed="Nonesuch", filter="installed are") in fault.message
 
 
 def test_it_says_so_on_every_placement_that_waits_for_it_and_goes_on_when_it_is_gone() -> None:
     bodies = [*CLUSTERS, *SOUND, config("Nonesuch")]
     played = play_bodies(bodies)
     assert played.placed("sound") == set()
-    assert "the scheduler profile has errors" in played.condition("sound")[2]
+    assert part(ScheduleText.SCHEDULER_PROFILE_ERRORS) in played.condition("sound")[2]
     mended = play_bodies(bodies, *write(60, builders.fleet_config()))
     others_are_sound(mended)
     assert not mended.state.faults
@@ -205,7 +207,7 @@ def test_labels_that_no_cluster_can_have_pick_nobody_and_say_so(expressions: lis
     others_are_sound(played)
     assert played.condition("crp")[:2] == ("False", "SchedulingPolicyUnfulfilled")
     assert set(played.refusals("crp")) == {"a", "b", "c"}
-    assert "cluster does not match with any of the required cluster affinity terms" in played.refusals("crp")["a"]
+    assert ScheduleText.CLUSTER_NOT_MATCH_ANY_REQUIRED() in played.refusals("crp")["a"]
 
 
 @pytest.mark.parametrize("operator", ["Near", "in"])

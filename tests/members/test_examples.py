@@ -11,6 +11,8 @@ from datetime import timedelta
 
 import pytest
 
+from gitfleet.schedule.texts import ScheduleText
+from gitfleet.status.texts import StatusText
 from tests.members.plays import Played, play_example
 
 PROD = {"eu-1", "eu-2", "us-1"}
@@ -44,7 +46,7 @@ def test_a_taint_keeps_away_what_does_not_tolerate_it() -> None:
     played = example("tainted")
     assert played.placed("auditors") == {"eu-1", "eu-2"}
     assert (
-        "taint &{Key:maintenance Value:yes Effect:NoSchedule} cannot be tolerated"
+        ScheduleText.TAINT_KEY_VALUE(taint="maintenance", taint_2="yes", effect="NoSchedule")
         in (played.refusals("auditors")["us-1"])
     )
     assert played.placed("backups") == PROD
@@ -73,7 +75,7 @@ def test_what_was_placed_stays_and_is_told_with_its_number() -> None:
     ]
     assert {(e.placement, e.fields["objects"]) for e in played.events("released")} == {("everywhere", 2), ("pair", 1)}
     assert not played.events("removed")
-    assert any(s.startswith("us-1 left the fleet, 3 objects stay there") for s in played.subjects(60))
+    assert any(s.startswith("us-1 left the " + StatusText.OBJECTS_STAY(count="fleet, 3")) for s in played.subjects(60))
 
 
 def test_a_cluster_that_joins_again_is_a_new_cluster() -> None:
@@ -106,9 +108,11 @@ def test_a_cluster_is_picked_for_five_minutes_of_silence_and_then_no_more() -> N
     assert later.placed("auditors") == PROD
     assert later.placed("backups") == {"eu-1", "eu-2"}
     assert (
-        "cluster is not connected to the fleet: no recent heartbeat signals (last received 9.00 minutes ago)"
-        in (later.refusals("backups")["us-1"])
-    )
+        ScheduleText.CLUSTER_NOT_CONNECTED_FLEET()
+        + ScheduleText.NO_RECENT_HEARTBEAT_SIGNALS(
+            disconnected="", when=ScheduleText.LAST_RECEIVED_MINUTES_AGO(minutes="9.00")
+        )
+    ) in (later.refusals("backups")["us-1"])
 
 
 def test_a_cluster_that_comes_back_catches_up() -> None:

@@ -12,6 +12,8 @@ from gitfleet.api.scenarios import ClusterRule
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.observe import observe_cluster
 from gitfleet.schedule.eligibility import Eligibility, eligibility_of, reason_of
+from gitfleet.schedule.texts import ScheduleText
+from gitfleet.status.texts import StatusText
 from tests.members.plays import (
     START,
     back,
@@ -59,7 +61,9 @@ def test_a_cluster_that_never_answered_is_not_joined_and_not_picked() -> None:
     assert status_of(document)["Joined"] == ("Unknown", "ClusterUnreachable")
     assert "lastReceivedHeartbeat" not in document["status"]["agentStatus"][0]
     assert played.placed("r") == {"a"}
-    assert "cluster is not connected to the fleet: member agent not joined yet" in played.refusals("r")["b"]
+    assert (ScheduleText.CLUSTER_NOT_CONNECTED_FLEET() + ScheduleText.MEMBER_AGENT_NOT_JOINED_YET()) in played.refusals(
+        "r"
+    )["b"]
 
 
 def test_it_joins_as_soon_as_it_answers() -> None:
@@ -80,8 +84,10 @@ def test_silence_keeps_new_placements_away_after_five_minutes(minutes: float, pi
     assert played.placed("r") == {"a", "b"}
     assert ("b" in played.placed("s")) is picked
     if not picked:
-        said = f"no recent heartbeat signals (last received {minutes:.2f} minutes ago)"
-        assert played.refusals("s")["b"].endswith(f"cluster is not connected to the fleet: {said}")
+        said = ScheduleText.NO_RECENT_HEARTBEAT_SIGNALS(
+            disconnected="", when=ScheduleText.LAST_RECEIVED_MINUTES_AGO(minutes=f"{minutes:.2f}")
+        )
+        assert played.refusals("s")["b"].endswith(ScheduleText.CLUSTER_NOT_CONNECTED_FLEET() + f"{said}")
 
 
 def test_an_unready_cluster_is_refused_after_five_minutes_and_by_its_own_reason() -> None:
@@ -97,8 +103,8 @@ def test_an_unready_cluster_is_refused_after_five_minutes_and_by_its_own_reason(
     assert observe_cluster(cluster, ill, after) is cluster
     verdict = eligibility_of(cluster, after).verdict
     assert reason_of(cluster, verdict, after) == (
-        "cluster is not connected to the fleet: unhealthy for a prolonged period of time "
-        "(last transitioned 6.00 minutes ago)"
+        ScheduleText.CLUSTER_NOT_CONNECTED_FLEET()
+        + ScheduleText.UNHEALTHY_PROLONGED_PERIOD_TIME_LAST(disconnected="", since="6.00")
     )
     assert eligibility_of(cluster, begun).until == begun + timedelta(minutes=5) + timedelta.resolution
 
@@ -121,7 +127,7 @@ def test_a_cluster_that_is_to_be_cleared_loses_what_was_placed_and_nothing_else(
     assert played.live("a", "Namespace", "default") is not None
     assert [e.cluster for e in played.events("removed")] == ["a"]
     assert [e.fields for e in played.events("cluster", cluster="a", state="left")] == [{"state": "left"}]
-    assert any(s.startswith("a left the fleet, no object of ours stays there") for s in played.subjects(60))
+    assert any(s.startswith("a left the fleet, " + StatusText.NO_OBJECT_OURS_STAYS()) for s in played.subjects(60))
     assert set(played.state.clusters) == {"b"}
     assert set(played.state.inventory) == {"b"}
 
@@ -166,7 +172,7 @@ def test_a_fixed_cluster_that_leaves_is_missed_and_taken_again() -> None:
     gone = play_bodies(bodies, remove(60, member("a")))
     assert gone.placed("r") == {"b"}
     assert gone.condition("r")[:2] == ("False", "SchedulingPolicyUnfulfilled")
-    assert 'Specified cluster "a" is not found' in gone.refusals("r")["a"]
+    assert ScheduleText.SPECIFIED_CLUSTER_NOT_FOUND(cluster="a") in gone.refusals("r")["a"]
     again = play_bodies(bodies, remove(60, member("a")), *write(120, member("a")))
     assert again.placed("r") == {"a", "b"}
     assert again.condition("r")[:2] == ("True", "SchedulingPolicyFulfilled")
@@ -179,7 +185,7 @@ def test_the_last_cluster_leaves_and_the_placement_says_so() -> None:
     assert played.condition("r") == (
         "False",
         "SchedulingPolicyUnfulfilled",
-        "could not find all clusters needed as specified by the scheduling policy, found 0 cluster(s) instead",
+        (ScheduleText.COULD_NOT_FIND_ALL_CLUSTERS() + ", found 0 cluster(s) instead"),
     )
 
 

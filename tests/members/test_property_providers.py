@@ -15,6 +15,7 @@ from gitfleet.adapters.kube.http_transport import HttpTransport
 from gitfleet.adapters.kube.logins import Endpoint, FixedLogin, Login
 from gitfleet.adapters.kube.properties_collecting import Collector, Gathered, Provider
 from gitfleet.adapters.kube.properties_view import WireView
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import Timeouts, Wire
 from gitfleet.api.fleet import ListedProvider
 from gitfleet.api.objects import JsonObject
@@ -212,7 +213,7 @@ class Underived:
     ("provider", "message"),
     [
         (Misspelt(), "Misspelt has no hook colect: did you mean collect? Helpers start with an underscore"),
-        (Underived(), "its factory made a Underived, which does not derive from PropertyProvider"),
+        (Underived(), KubeText.FACTORY_MADE_NOT_DERIVE_FROM(name="Underived")),
     ],
 )
 def test_a_provider_that_cannot_be_used_says_why_when_it_is_started(provider: Any, message: str) -> None:
@@ -246,8 +247,8 @@ def waiting(hold: threading.Event) -> None:
     hold.wait()
 
 
-STARTED = ("True", "Started", "The property provider has started successfully")
-RETURNED = ("True", "PropertiesCollected", "The property provider has returned the latest cluster properties")
+STARTED = ("True", "Started", KubeText.PROPERTY_PROVIDER_STARTED_SUCCESSFULLY())
+RETURNED = ("True", "PropertiesCollected", KubeText.PROPERTY_PROVIDER_RETURNED_LATEST_CLUSTER())
 
 
 def test_all_is_well() -> None:
@@ -284,7 +285,7 @@ def test_one_that_cannot_start_says_so_and_is_tried_again() -> None:
         "ClusterPropertyProviderStarted": (
             "False",
             "FailedToStart",
-            "cost: Failed to start the property provider: no prices",
+            ("cost: " + KubeText.FAILED_START_PROPERTY_PROVIDER(error_text="no prices")),
         ),
         "ClusterPropertyCollectionSucceeded": RETURNED,
     }
@@ -338,7 +339,7 @@ def test_one_that_stalls_while_it_starts_is_told_of_by_that() -> None:
             "ClusterPropertyProviderStarted": (
                 "False",
                 "TimedOut",
-                "slow: The property provider does not start up in time",
+                ("slow: " + KubeText.PROPERTY_PROVIDER_NOT_START_UP()),
             )
         }
     finally:
@@ -368,7 +369,12 @@ def test_one_that_is_listed_and_not_installed_is_missed() -> None:
     assert conditions(gathered)["ClusterPropertyProviderStarted"] == (
         "False",
         "FailedToStart",
-        "cost: Failed to start the property provider: there is no property provider cost; installed are core",
+        (
+            "cost: "
+            + KubeText.FAILED_START_PROPERTY_PROVIDER(
+                error_text=KubeText.NO_PROPERTY_PROVIDER(one="cost", known="core")
+            )
+        ),
     )
     assert values(gathered)["kubernetes-fleet.io/node-count"] == "0"
 

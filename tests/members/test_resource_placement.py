@@ -13,6 +13,7 @@ import pytest
 
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
+from gitfleet.schedule.texts import ScheduleText
 from tests import builders
 from tests.members.plays import (
     Played,
@@ -87,7 +88,9 @@ def test_its_status_has_a_file_and_words_of_its_own() -> None:
 def test_it_goes_only_where_its_namespace_is() -> None:
     played = play_bodies([*FLEET, *space(policy=pick_all(env="prod")), config("one"), content("one")])
     assert played.placed(f"{TEAM}/one") == {"a", "b"}
-    assert played.refusals(f"{TEAM}/one")["c"] == "ClusterUnschedulable, target namespace does not exist on cluster"
+    assert played.refusals(f"{TEAM}/one")["c"] == (
+        "ClusterUnschedulable, " + ScheduleText.TARGET_NAMESPACE_NOT_EXIST_CLUSTER()
+    )
     assert played.live("c", "Namespace", TEAM) is None
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from gitfleet.schedule.texts import ScheduleText
 from tests import builders
 from tests.members.plays import (
     Played,
@@ -229,7 +230,10 @@ def test_a_skew_beyond_the_limit_is_refused_or_only_disliked() -> None:
     strict = play(zones, pick(4, topologySpreadConstraints=[spread]))
     assert strict.placed("crp") == {"d", "c", "b"}
     assert strict.condition("crp")[:2] == ("False", "SchedulingPolicyUnfulfilled")
-    assert 'violated doNotSchedule topology spread constraint "env" (max skew 1)' in strict.refusals("crp")["a"]
+    assert (
+        ScheduleText.VIOLATED_DONOTSCHEDULE_TOPOLOGY_SPREAD_CONSTRAINT(key="env", max_skew="1")
+        in strict.refusals("crp")["a"]
+    )
     loose = play(zones, pick(4, topologySpreadConstraints=[{**spread, "whenUnsatisfiable": "ScheduleAnyway"}]))
     assert loose.placed("crp") == {"a", "b", "c", "d"}
     assert scores(loose)["a"][0] == -1000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,13 +10,18 @@ import pytest
 from gitfleet.api.objects import JsonObject
 from gitfleet.cli import plan_markdown, plan_text
 from gitfleet.errors import BadInput
+from gitfleet.loop.texts import LoopText
 from gitfleet.loop.whatif import CORDON, WhatIf
+from gitfleet.rollout.texts import RolloutText
+from gitfleet.schedule.texts import ScheduleText
 from gitfleet.views.plan_document import has_changes
 from gitfleet.views.plan_moves import moves_sentence
+from gitfleet.views.texts import ViewsText
 from tests import builders
 from tests.members.plays import member, pick_all, place_role, play_bodies, remove
 from tests.scenarios.explaining import open_workspace
 from tests.scenarios.world import World
+from tests.texts import part
 
 NOTHING = WhatIf()
 PAIR = {"placementType": "PickN", "numberOfClusters": 2}
@@ -88,7 +94,7 @@ def test_a_cordoned_cluster_keeps_what_it_has_and_gets_nothing_new() -> None:
     late = next(p for p in document["placements"] if p["name"] == "late")
     (refused,) = [row for row in late["clusters"] if not row["selected"]]
     assert (refused["clusterName"], refused["refusedBy"]) == ("us-1", "TaintToleration")
-    assert f"taint &{{Key:{CORDON.key} Value: Effect:NoSchedule}} cannot be tolerated" in refused["reason"]
+    assert ScheduleText.TAINT_KEY_VALUE(taint=CORDON.key, taint_2="", effect="NoSchedule") in refused["reason"]
 
 
 def test_all_of_it_at_once() -> None:
@@ -99,7 +105,7 @@ def test_all_of_it_at_once() -> None:
 
 @pytest.mark.parametrize("what_if", [WhatIf(without=("nowhere",)), WhatIf(cordon=("region=mars",))])
 def test_what_chooses_no_cluster_is_a_mistake(what_if: WhatIf) -> None:
-    with pytest.raises(BadInput, match="chooses no cluster"):
+    with pytest.raises(BadInput, match=re.escape(part(LoopText.CHOOSES_NO_CLUSTER))):
         plan(a_world(), what_if)
 
 
@@ -142,26 +148,38 @@ def test_a_cluster_that_is_cordoned_in_a_play_keeps_what_it_never_had_out() -> N
 
 
 COMMITS: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, tuple[list[str], list[str], str]]]] = {
-    "a label": ([member("st-1", env="prod")], [], {"all": ([], ["st-1"], "the labels of st-1 changed")}),
+    "a label": ([member("st-1", env="prod")], [], {"all": ([], ["st-1"], RolloutText.LABELS_CHANGED(moved="st-1"))}),
     "more": (
         place_role("pair", policy={**PAIR, "numberOfClusters": 3}),
         [],
-        {"pair": ([], ["eu-2"], "numberOfClusters is 3 and was 2")},
+        {
+            "pair": (
+                [],
+                ["eu-2"],
+                ViewsText.NUMBEROFCLUSTERS_IS_AND_WAS(number_of_clusters="3", number_of_clusters_2="2"),
+            )
+        },
     ),
     "fewer": (
         place_role("pair", policy={**PAIR, "numberOfClusters": 1}),
         [],
-        {"pair": (["st-1"], [], "numberOfClusters is 1 and was 2")},
+        {
+            "pair": (
+                ["st-1"],
+                [],
+                ViewsText.NUMBEROFCLUSTERS_IS_AND_WAS(number_of_clusters="1", number_of_clusters_2="2"),
+            )
+        },
     ),
     "another policy": (
         place_role("all", policy=pick_all(region="eu")),
         [],
-        {"all": (["us-1"], [], "its policy changed")},
+        {"all": (["us-1"], [], ViewsText.POLICY_CHANGED())},
     ),
     "a policy that leaves nothing as it was": (
         place_role("all", policy=pick_all(env="test")),
         [],
-        {"all": (["eu-1", "eu-2", "us-1"], ["st-1"], "its policy changed")},
+        {"all": (["eu-1", "eu-2", "us-1"], ["st-1"], ViewsText.POLICY_CHANGED())},
     ),
     "two clusters less": (
         [],
@@ -174,7 +192,7 @@ COMMITS: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, t
     "no placement any more": (
         [],
         place_role("all")[:1],
-        {"all": (["eu-1"], [], "the placement is deleted")},  # within maxUnavailable: one of three
+        {"all": (["eu-1"], [], ViewsText.PLACEMENT_DELETED())},  # within maxUnavailable: one of three
     ),
 }
 
@@ -210,7 +228,7 @@ def test_a_cluster_that_answers_again_has_become_eligible() -> None:
 def test_a_new_placement_and_a_fleet_that_nobody_reconciled_yet() -> None:
     world = World()
     world.commit(member("a"), member("b"), *place_role("r"))
-    assert moves(plan(world))["r"] == {"leave": [], "join": ["a", "b"], "because": "the placement is new"}
+    assert moves(plan(world))["r"] == {"leave": [], "join": ["a", "b"], "because": ViewsText.PLACEMENT_NEW()}
 
 
 def test_a_plan_on_top_of_another_commit() -> None:

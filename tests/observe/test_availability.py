@@ -9,6 +9,7 @@ import pytest
 from gitfleet.model.observations import Availability, Verdict
 from gitfleet.observe import availability_of
 from gitfleet.observe.customs import reports_generation
+from gitfleet.observe.texts import ObserveText
 
 A, N, U = Availability.AVAILABLE, Availability.NOT_YET, Availability.NOT_TRACKABLE
 
@@ -26,7 +27,7 @@ def ready(status: str = "True", **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("status", "expected"),
     [
-        ({}, Verdict(N, "no pod has succeeded or is ready")),
+        ({}, Verdict(N, ObserveText.NO_POD_SUCCEEDED_READY())),
         ({"ready": 1, "active": 1}, Verdict(A)),
         ({"succeeded": 1}, Verdict(A)),
         ({"conditions": [{"type": "Complete", "status": "True"}]}, Verdict(A)),
@@ -36,9 +37,9 @@ def ready(status: str = "True", **more: Any) -> dict[str, Any]:
                     {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "twice"}
                 ]
             },
-            Verdict(N, "no pod has succeeded or is ready; BackoffLimitExceeded: twice"),
+            Verdict(N, (ObserveText.NO_POD_SUCCEEDED_READY() + "; BackoffLimitExceeded: twice")),
         ),
-        ({"conditions": [{"type": "Failed", "status": "False"}]}, Verdict(N, "no pod has succeeded or is ready")),
+        ({"conditions": [{"type": "Failed", "status": "False"}]}, Verdict(N, ObserveText.NO_POD_SUCCEEDED_READY())),
     ],
 )
 def test_jobs(status: dict[str, Any], expected: Verdict) -> None:
@@ -48,16 +49,19 @@ def test_jobs(status: dict[str, Any], expected: Verdict) -> None:
 @pytest.mark.parametrize(
     ("status", "expected"),
     [
-        ({}, Verdict(U, "it has no Ready condition")),
-        ({"conditions": "nonsense"}, Verdict(U, "it has no Ready condition")),
+        ({}, Verdict(U, ObserveText.NO_READY_CONDITION())),
+        ({"conditions": "nonsense"}, Verdict(U, ObserveText.NO_READY_CONDITION())),
         ({"conditions": [ready()]}, Verdict(A)),
-        ({"conditions": [ready("False", message="no disk")]}, Verdict(N, "it is not Ready: R: no disk")),
-        ({"conditions": [ready("Unknown")]}, Verdict(N, "it is not Ready: R")),
+        (
+            {"conditions": [ready("False", message="no disk")]},
+            Verdict(N, ObserveText.NOT_READY(cause_text="R: no disk")),
+        ),
+        ({"conditions": [ready("Unknown")]}, Verdict(N, ObserveText.NOT_READY(cause_text="R"))),
         ({"conditions": [ready(observedGeneration=2)]}, Verdict(A)),
-        ({"conditions": [ready(observedGeneration=1)]}, Verdict(N, "its Ready condition is of an older generation")),
+        ({"conditions": [ready(observedGeneration=1)]}, Verdict(N, ObserveText.READY_CONDITION_OLDER_GENERATION())),
         (
             {"observedGeneration": 1, "conditions": [ready()]},
-            Verdict(N, "its controller has not observed the latest spec yet"),
+            Verdict(N, ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC()),
         ),
         (
             {"conditions": [ready(), {"type": "Stalled", "status": "True", "reason": "BadChart"}]},
@@ -69,10 +73,22 @@ def test_jobs(status: dict[str, Any], expected: Verdict) -> None:
         ),
         ({"conditions": [{"type": "Reconciling", "status": "False"}]}, Verdict(A)),
         ({"observedGeneration": 2, "conditions": [ready()]}, Verdict(A)),
-        ({"conditions": [ready("False", reason="")]}, Verdict(N, "it is not Ready: no reason given")),
-        ({"conditions": [ready("False", message="  no\n disk\n")]}, Verdict(N, "it is not Ready: R: no disk")),
-        ({"conditions": [ready("False", message="x" * 253)]}, Verdict(N, "it is not Ready: R: " + "x" * 253)),
-        ({"conditions": [ready("False", message="x" * 254)]}, Verdict(N, "it is not Ready: R: " + "x" * 252 + "…")),
+        (
+            {"conditions": [ready("False", reason="")]},
+            Verdict(N, ObserveText.NOT_READY(cause_text=ObserveText.NO_REASON_GIVEN())),
+        ),
+        (
+            {"conditions": [ready("False", message="  no\n disk\n")]},
+            Verdict(N, ObserveText.NOT_READY(cause_text="R: no disk")),
+        ),
+        (
+            {"conditions": [ready("False", message="x" * 253)]},
+            Verdict(N, ObserveText.NOT_READY(cause_text="R: ") + "x" * 253),
+        ),
+        (
+            {"conditions": [ready("False", message="x" * 254)]},
+            Verdict(N, ObserveText.NOT_READY(cause_text="R: ") + "x" * 252 + "…"),
+        ),
     ],
 )
 def test_custom_kinds_by_kstatus(status: dict[str, Any], expected: Verdict) -> None:
@@ -87,38 +103,53 @@ def test_a_kind_of_a_known_name_in_another_group_is_custom() -> None:
 @pytest.mark.parametrize(
     ("kind", "spec", "status", "reason"),
     [
-        ("apps/v1/Deployment", {"replicas": 2}, {"updatedReplicas": 1}, "1 of 2 replicas are updated"),
+        (
+            "apps/v1/Deployment",
+            {"replicas": 2},
+            {"updatedReplicas": 1},
+            ObserveText.REPLICAS_UPDATED(updated="1", wanted="2"),
+        ),
         (
             "apps/v1/Deployment",
             {"replicas": 2},
             {"updatedReplicas": 2, "availableReplicas": 1, "unavailableReplicas": 1},
-            "1 of 2 replicas are available",
+            ObserveText.REPLICAS_AVAILABLE(available="1", wanted="2"),
         ),
-        ("apps/v1/StatefulSet", {"replicas": 3}, {"availableReplicas": 2}, "2 of 3 replicas are available"),
+        (
+            "apps/v1/StatefulSet",
+            {"replicas": 3},
+            {"availableReplicas": 2},
+            ObserveText.REPLICAS_AVAILABLE(available="2", wanted="3"),
+        ),
         (
             "apps/v1/StatefulSet",
             {},
             {"availableReplicas": 1, "currentRevision": "a", "updateRevision": "b"},
-            "0 of 1 replicas are updated",
+            ObserveText.REPLICAS_UPDATED(updated="0", wanted="1"),
         ),
-        ("apps/v1/DaemonSet", {}, {"desiredNumberScheduled": 3}, "0 of 3 pods are available"),
+        ("apps/v1/DaemonSet", {}, {"desiredNumberScheduled": 3}, ObserveText.PODS_AVAILABLE(available="0", wanted="3")),
         (
             "apps/v1/DaemonSet",
             {},
             {"currentNumberScheduled": 3, "updatedNumberScheduled": 2},
-            "2 of 3 pods are updated",
+            ObserveText.PODS_UPDATED(updated="2", current="3"),
         ),
-        ("apps/v1/Deployment", {}, {}, "0 of 1 replicas are updated"),
-        ("apps/v1/Deployment", {"replicas": 2}, {"updatedReplicas": 3}, "3 of 2 replicas are updated"),
-        ("apps/v1/StatefulSet", {}, {}, "0 of 1 replicas are available"),
+        ("apps/v1/Deployment", {}, {}, ObserveText.REPLICAS_UPDATED(updated="0", wanted="1")),
+        (
+            "apps/v1/Deployment",
+            {"replicas": 2},
+            {"updatedReplicas": 3},
+            ObserveText.REPLICAS_UPDATED(updated="3", wanted="2"),
+        ),
+        ("apps/v1/StatefulSet", {}, {}, ObserveText.REPLICAS_AVAILABLE(available="0", wanted="1")),
         (
             "apps/v1/StatefulSet",
             {"replicas": 2},
             {"availableReplicas": 2, "currentReplicas": 2, "updatedReplicas": 1},
-            "1 of 2 replicas are updated",
+            ObserveText.REPLICAS_UPDATED(updated="1", wanted="2"),
         ),
         *[
-            (f"apps/v1/{kind}", {}, {"observedGeneration": 1}, "its controller has not observed the latest spec yet")
+            (f"apps/v1/{kind}", {}, {"observedGeneration": 1}, ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC())
             for kind in ("Deployment", "StatefulSet", "DaemonSet")
         ],
     ],
@@ -131,8 +162,8 @@ def _ingress(*entries: dict[str, Any]) -> dict[str, Any]:
     return {"loadBalancer": {"ingress": list(entries)}}
 
 
-NO_IP, NO_ADDRESS = "no cluster IP is assigned", "the load balancer has no address yet"
-UNTRACKED = "the availability of a Service of type ExternalName is not trackable"
+NO_IP, NO_ADDRESS = ObserveText.NO_CLUSTER_IP_ASSIGNED(), ObserveText.LOAD_BALANCER_NO_ADDRESS_YET()
+UNTRACKED = ObserveText.AVAILABILITY_SERVICE_TYPE_NOT_TRACKABLE(other="ExternalName")
 
 
 @pytest.mark.parametrize(
@@ -152,7 +183,7 @@ UNTRACKED = "the availability of a Service of type ExternalName is not trackable
         (
             {"type": "ExternalName"},
             {},
-            Verdict(U, "the availability of a Service of type ExternalName is not trackable"),
+            Verdict(U, ObserveText.AVAILABILITY_SERVICE_TYPE_NOT_TRACKABLE(other="ExternalName")),
         ),
     ],
 )
@@ -164,8 +195,8 @@ def _allowed(status: str, reason: str, **more: Any) -> dict[str, Any]:
     return {"conditions": [{"type": "DisruptionAllowed", "status": status, "reason": reason}], **more}
 
 
-NOT_OBSERVED = "the disruption controller has not observed it yet"
-NOT_CURRENT = "its DisruptionAllowed condition is not current yet"
+NOT_OBSERVED = ObserveText.DISRUPTION_CONTROLLER_NOT_OBSERVED_YET()
+NOT_CURRENT = ObserveText.DISRUPTIONALLOWED_CONDITION_NOT_CURRENT_YET()
 
 
 @pytest.mark.parametrize(
@@ -189,9 +220,9 @@ def test_disruption_budgets(status: dict[str, Any], expected: Verdict) -> None:
 @pytest.mark.parametrize(
     ("true", "expected"),
     [
-        ((), Verdict(N, "the definition is not NamesAccepted yet")),
-        (("Established",), Verdict(N, "the definition is not NamesAccepted yet")),
-        (("NamesAccepted",), Verdict(N, "the definition is not Established yet")),
+        ((), Verdict(N, ObserveText.DEFINITION_NOT_YET(kind="NamesAccepted"))),
+        (("Established",), Verdict(N, ObserveText.DEFINITION_NOT_YET(kind="NamesAccepted"))),
+        (("NamesAccepted",), Verdict(N, ObserveText.DEFINITION_NOT_YET(kind="Established"))),
         (("NamesAccepted", "Established"), Verdict(A)),
     ],
 )
@@ -205,8 +236,8 @@ def test_definitions(true: tuple[str, ...], expected: Verdict) -> None:
     [
         ("v1/ConfigMap", Verdict(A)),
         ("v1/Secret", Verdict(A)),
-        ("networking.k8s.io/v1/Ingress", Verdict(U, "the availability of a Ingress is not trackable")),
-        ("v1/Unheard", Verdict(U, "the availability of a Unheard is not trackable")),
+        ("networking.k8s.io/v1/Ingress", Verdict(U, ObserveText.AVAILABILITY_NOT_TRACKABLE(kind="Ingress"))),
+        ("v1/Unheard", Verdict(U, ObserveText.AVAILABILITY_NOT_TRACKABLE(kind="Unheard"))),
     ],
 )
 def test_kinds_without_a_rule(kind: str, expected: Verdict) -> None:
@@ -228,7 +259,7 @@ def test_who_says_for_which_generation_it_speaks(status: dict[str, Any], reports
 
 
 def test_nonsense_is_no_crash() -> None:
-    assert availability_of({}) == Verdict(U, "the availability of a  is not trackable")
+    assert availability_of({}) == Verdict(U, ObserveText.AVAILABILITY_NOT_TRACKABLE(kind=""))
     assert (
         availability_of({"apiVersion": "apps/v1", "kind": "Deployment", "status": [], "spec": None}).availability is N
     )

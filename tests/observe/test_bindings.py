@@ -14,6 +14,7 @@ from gitfleet.api.conditions import Condition, Status, find_condition
 from gitfleet.api.objects import Manifest, Origin, key_of
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType
+from gitfleet.apply.texts import ApplyText
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import LiveObject
@@ -33,6 +34,7 @@ from gitfleet.model.operations import (
 from gitfleet.model.works import Work
 from gitfleet.observe import ClusterSeen, observe_binding
 from gitfleet.observe.results import results_of
+from gitfleet.observe.texts import ObserveText
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 T1, T2 = T0 + timedelta(seconds=5), T0 + timedelta(seconds=10)
@@ -127,15 +129,14 @@ def messages(b: Binding) -> list[str]:
     return [c.message for c in b.conditions[1:]]
 
 
-SYNCED = "All of the works are synchronized to the latest"
-NO_RULES = "No override rules are configured for the selected resources"
-OVERRIDDEN = "Successfully applied the override rules on the resources"
-APPLIED = "All corresponding work objects are applied"
+SYNCED = ObserveText.ALL_WORKS_SYNCHRONIZED_LATEST()
+NO_RULES = ObserveText.NO_OVERRIDE_RULES_CONFIGURED_SELECTED()
+OVERRIDDEN = ObserveText.SUCCESSFULLY_APPLIED_OVERRIDE_RULES_RESOURCES()
+APPLIED = ObserveText.ALL_CORRESPONDING_WORK_OBJECTS_APPLIED()
 INGRESS = manifest("networking.k8s.io/v1/Ingress", "web")
 OTHER_INGRESS = manifest("networking.k8s.io/v1/Ingress", "other")
-NOT_TRACKED = (
-    "The availability of work object web-work is not trackable: Ingress/ns/web, "
-    "the availability of a Ingress is not trackable"
+NOT_TRACKED = ObserveText.AVAILABILITY_WORK_OBJECT_WORK_NOT(placement="web") + (
+    ": Ingress/ns/web, " + ObserveText.AVAILABILITY_NOT_TRACKABLE(kind="Ingress")
 )
 
 
@@ -151,27 +152,30 @@ def refused(wanted: Manifest, why: str) -> Refuse:
         (
             work(CM, overridden=True),
             [kept(CM)],
-            [OVERRIDDEN, SYNCED, APPLIED, "All corresponding work objects are available"],
+            [OVERRIDDEN, SYNCED, APPLIED, ObserveText.ALL_CORRESPONDING_WORK_OBJECTS_AVAILABLE()],
         ),
         (
             work(CM, error="no such path (cluster c1)"),
             [],
-            ["Failed to apply the override rules on the resources: no such path (cluster c1)"],
+            [ObserveText.FAILED_APPLY_OVERRIDE_RULES_RESOURCES(error="no such path (cluster c1)")],
         ),
         (
             work(CM, snapshot="web-0-snapshot"),
             [kept(CM)],
-            [NO_RULES, "The work is of snapshot web-0-snapshot and not of web-1-snapshot yet"],
+            [
+                NO_RULES,
+                ObserveText.WORK_SNAPSHOT_NOT_YET(snapshot="web-0-snapshot", resource_snapshot="web-1-snapshot"),
+            ],
         ),
         (
             work(CM, DEPLOYMENT),
             [kept(CM), create(DEPLOYMENT)],
-            [NO_RULES, SYNCED, "1 of 2 work objects are being applied"],
+            [NO_RULES, SYNCED, ObserveText.WORK_OBJECTS_BEING_APPLIED(waiting="1", count="2")],
         ),
         (
             work(CM, DEPLOYMENT, INGRESS),
             [create(CM), create(DEPLOYMENT), kept(INGRESS)],
-            [NO_RULES, SYNCED, "2 of 3 work objects are being applied"],
+            [NO_RULES, SYNCED, ObserveText.WORK_OBJECTS_BEING_APPLIED(waiting="2", count="3")],
         ),
         (
             work(CM, DEPLOYMENT),
@@ -195,7 +199,7 @@ def refused(wanted: Manifest, why: str) -> Refuse:
                 NO_RULES,
                 SYNCED,
                 APPLIED,
-                "Deployment/ns/web is not available: its controller has not observed the latest spec yet",
+                ("Deployment/ns/web is not available: " + ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC()),
             ],
         ),
         (work(CM, INGRESS), [kept(CM), kept(INGRESS)], [NO_RULES, SYNCED, APPLIED, NOT_TRACKED]),
@@ -213,12 +217,14 @@ def test_what_the_conditions_say(wanted: Work, operations: list[Operation], said
 def test_what_the_comparison_says() -> None:
     strategy = ApplyStrategy(type=ApplyStrategyType.REPORT_DIFF)
     wanted = work(CM, DEPLOYMENT, apply_strategy=strategy)
-    compared: list[Operation] = [kept(m, code="NoDiffFound", reason="no difference found") for m in (CM, DEPLOYMENT)]
+    compared: list[Operation] = [
+        kept(m, code="NoDiffFound", reason=ApplyText.NO_DIFFERENCE_FOUND()) for m in (CM, DEPLOYMENT)
+    ]
     unread: list[Operation] = [kept(m, code="Unreadable", reason="forbidden", live=None) for m in (CM, DEPLOYMENT)]
     older: list[Operation] = [compared[0], update(DEPLOYMENT)]
     assert [messages(observed(binding(), wanted, plan, [], T1))[-1] for plan in (compared, older, unread)] == [
-        "All corresponding work objects have reported their differences",
-        "Deployment/ns/web is not compared: it is being applied",
+        ObserveText.ALL_CORRESPONDING_WORK_OBJECTS_REPORTED(),
+        ("Deployment/ns/web is not compared: " + ObserveText.BEING_APPLIED()),
         "ConfigMap/ns/cm is not compared: forbidden (and 1 more)",
     ]
 
@@ -230,8 +236,8 @@ def test_what_was_said_of_an_older_generation_says_nothing_of_a_silent_cluster()
     wanted = work(CM, generation=4, snapshot="web-2-snapshot")
     got = observed(newer, wanted, [], [], T2, unreachable="timed out")
     assert [(c.type, c.message, c.last_transition_time) for c in got.conditions[3:]] == [
-        ("Applied", "Nothing could be applied: cluster c1 does not answer", T2),
-        ("Available", "Cluster c1 does not answer: timed out", T2),
+        ("Applied", ObserveText.NOTHING_COULD_APPLIED(cluster="c1"), T2),
+        ("Available", ObserveText.CLUSTER_NOT_ANSWER(cluster="c1", error="timed out"), T2),
     ]
 
 
@@ -263,7 +269,7 @@ def test_applied_now_and_judged_by_the_servers_answer() -> None:
         ("Applied", "True", "AllWorkHaveBeenApplied"),
         ("Available", "False", "NotAllWorkAreAvailable"),
     ]
-    message = "Deployment/ns/web is not available: its controller has not observed the latest spec yet"
+    message = "Deployment/ns/web is not available: " + ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC()
     available = find_condition(got.conditions, "Available")
     assert available is not None and available.message == message
     assert got.failed == (
@@ -271,7 +277,7 @@ def test_applied_now_and_judged_by_the_servers_answer() -> None:
             key=DEPLOYMENT.key,
             condition="Available",
             reason="NotYetAvailable",
-            message="its controller has not observed the latest spec yet",
+            message=ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC(),
         ),
     )
     assert got.applied_snapshot == "web-1-snapshot"
@@ -281,7 +287,7 @@ def test_an_operation_without_outcome_is_in_progress() -> None:
     got = observed(binding(applied_snapshot="web-0-snapshot"), work(CM), [create(CM)], [], T1)
     assert reported(got) == [*BEFORE, ("Applied", "False", "ApplyInProgress")]
     assert got.applied_snapshot == "web-0-snapshot"
-    assert got.conditions[-1].message == "1 of 1 work objects are being applied"
+    assert got.conditions[-1].message == ObserveText.WORK_OBJECTS_BEING_APPLIED(waiting="1", count="1")
 
 
 def test_what_another_try_can_help_is_progress_and_what_only_people_can_help_is_failure() -> None:
@@ -421,7 +427,7 @@ def test_an_envelope_that_cannot_be_unwrapped_is_no_failure_of_an_override() -> 
         ("WorkSynchronized", "False", "SyncWorkFailed"),
     ]
     assert got.conditions[-1].message == (
-        "Failed to synchronize the work to the latest: ConfigMap a/e cannot be unwrapped"
+        ObserveText.FAILED_SYNCHRONIZE_WORK_LATEST(error="ConfigMap a/e cannot be unwrapped")
     )
 
 
@@ -429,7 +435,9 @@ def test_what_cannot_be_tracked_is_available_with_its_own_reason() -> None:
     ingress = manifest("networking.k8s.io/v1/Ingress", "web")
     got = observed(binding(), work(CM, ingress), [kept(CM), kept(ingress)], [], T1)
     assert reported(got)[-1] == ("Available", "True", "WorkNotTrackable")
-    assert got.conditions[-1].message.startswith("The availability of work object web-work is not trackable: Ingress/")
+    assert got.conditions[-1].message.startswith(
+        ObserveText.AVAILABILITY_WORK_OBJECT_WORK_NOT(placement="web") + ": Ingress/"
+    )
 
 
 def test_a_custom_object_without_generations_waits_for_the_next_look() -> None:
@@ -450,11 +458,13 @@ def test_an_unreachable_cluster_keeps_its_conditions_and_is_not_ready() -> None:
         ("Applied", "True", "AllWorkHaveBeenApplied"),
         ("Available", "Unknown", "ClusterUnreachable"),
     ]
-    assert got.conditions[-1].message == "Cluster c1 does not answer: connection refused"
+    assert got.conditions[-1].message == ObserveText.CLUSTER_NOT_ANSWER(cluster="c1", error="connection refused")
     assert got.conditions[-1].last_transition_time == T1
     assert observed(got, work(CM), [], [], T2, unreachable="connection refused") is got
     slow = observed(got, work(CM), [], [], T2, unreachable="no response within 5 s")
-    assert slow.conditions[-1].message == "Cluster c1 does not answer: no response within 5 s", "the present cause"
+    assert slow.conditions[-1].message == ObserveText.CLUSTER_NOT_ANSWER(
+        cluster="c1", error="no response within 5 s"
+    ), "the present cause"
     assert slow.conditions[-1].last_transition_time == T1, "silent since the first look"
     assert observed(slow, work(CM), [], [], T2, unreachable="no response within 7 s") is slow, "numbers are no cause"
     older = replace(got, conditions=(*got.conditions[:-1], replace(got.conditions[-1], observed_generation=2)))
@@ -464,7 +474,7 @@ def test_an_unreachable_cluster_keeps_its_conditions_and_is_not_ready() -> None:
     back = observed(got, work(CM), [kept(CM)], [], T2)
     assert reported(back)[-1] == ("Available", "True", "AllWorkAreAvailable")
     unsaid = observed(well, work(CM), [], [], T1, unreachable="")
-    assert unsaid.conditions[-1].message == "Cluster c1 does not answer: "
+    assert unsaid.conditions[-1].message == ObserveText.CLUSTER_NOT_ANSWER(cluster="c1", error="")
     never = observed(binding(), work(CM), [], [], T1, unreachable="x")
     assert reported(never)[3:] == [
         ("Applied", "False", "ApplyInProgress"),

@@ -10,18 +10,20 @@ import pytest
 from gitfleet.api.fleet import FleetConfig, HealthCheck
 from gitfleet.api.objects import GroupKind
 from gitfleet.formats.cel import read_expression
+from gitfleet.formats.texts import FormatsText
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import LiveObject, Verdict
 from gitfleet.observe import Seen, availability_of, observe_bindings
 from gitfleet.observe.checks import NO_CHECKS, Checks
 from gitfleet.observe.results import results_of
+from gitfleet.observe.texts import ObserveText
 from tests.observe.test_availability import A, N, U, body, ready
 from tests.observe.test_bindings import CM, T1, binding, create, done_by_cluster, kept, manifest, work
 from tests.observe.test_fleet import UP, record
 
 AVAILABLE, FAILED = "status.phase == 'Ready'", "status.phase in ['Error', 'Lost']"
 SAYS = "its health check says that it {}".format
-NO_READY = "it is not Ready: NoDisk"
+NO_READY = ObserveText.NOT_READY(cause_text="NoDisk")
 
 
 def check(kind: str, available: str | None = AVAILABLE, failed: str | None = FAILED) -> Checks:
@@ -41,7 +43,7 @@ def check(kind: str, available: str | None = AVAILABLE, failed: str | None = FAI
         ({"phase": "Ready", "observedGeneration": "1"}, Verdict(A)),
         (
             {"phase": "Ready", "observedGeneration": 1},
-            Verdict(N, "its controller has not observed the latest spec yet"),
+            Verdict(N, ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC()),
         ),
         ({"phase": "Ready", "conditions": [ready("False")]}, Verdict(A)),
         ({"phase": "Building"}, Verdict(N, SAYS("is not available"))),
@@ -54,7 +56,12 @@ def check(kind: str, available: str | None = AVAILABLE, failed: str | None = FAI
             {"phase": "Error", "conditions": [ready("False", reason="NoDisk")]},
             Verdict(N, SAYS(f"has failed; {NO_READY}")),
         ),
-        ({}, Verdict(N, "`failed` of its health check cannot be evaluated: there is no field phase")),
+        (
+            {},
+            Verdict(
+                N, ObserveText.HEALTH_CHECK_CANNOT_EVALUATED(name="failed", error=FormatsText.NO_FIELD(missing="phase"))
+            ),
+        ),
     ],
 )
 def test_the_order_of_the_questions(status: dict[str, Any], expected: Verdict) -> None:
@@ -73,13 +80,18 @@ def test_a_kind_without_generations_has_no_older_one() -> None:
             "example.com/v1/Foo",
             check("example.com/Foo", failed=None),
             {},
-            Verdict(N, "`available` of its health check cannot be evaluated: there is no field phase"),
+            Verdict(
+                N,
+                ObserveText.HEALTH_CHECK_CANNOT_EVALUATED(
+                    name="available", error=FormatsText.NO_FIELD(missing="phase")
+                ),
+            ),
         ),
         (
             "example.com/v1/Foo",
             check("example.com/Foo", available=None),
             {"phase": "Ready"},
-            Verdict(U, "it has no Ready condition"),
+            Verdict(U, ObserveText.NO_READY_CONDITION()),
         ),
         (
             "example.com/v1/Foo",
@@ -87,8 +99,18 @@ def test_a_kind_without_generations_has_no_older_one() -> None:
             {"phase": "Lost"},
             Verdict(N, SAYS("has failed")),
         ),
-        ("example.com/v1/Foo", check("example.com/Bar"), {"phase": "Lost"}, Verdict(U, "it has no Ready condition")),
-        ("example.com/v1/Foo", check("example.org/Foo"), {"phase": "Lost"}, Verdict(U, "it has no Ready condition")),
+        (
+            "example.com/v1/Foo",
+            check("example.com/Bar"),
+            {"phase": "Lost"},
+            Verdict(U, ObserveText.NO_READY_CONDITION()),
+        ),
+        (
+            "example.com/v1/Foo",
+            check("example.org/Foo"),
+            {"phase": "Lost"},
+            Verdict(U, ObserveText.NO_READY_CONDITION()),
+        ),
         (
             "apps/v1/Deployment",
             check("apps/Deployment", "status.readyReplicas >= 1", None),
@@ -110,7 +132,7 @@ def test_which_objects_it_decides(kind: str, checks: Checks, status: dict[str, A
 
 
 FOO = manifest("example.com/v1/Foo", "x")
-JUST = Verdict(N, "it was only just applied")
+JUST = Verdict(N, ObserveText.ONLY_JUST_APPLIED())
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from gitfleet.api.clusters import MemberCluster, PropertyValue, ResourceUsage
 from gitfleet.api.conditions import Status
 from gitfleet.model.observations import ClusterObservation, ReportedCondition
 from gitfleet.observe import observe_cluster
+from gitfleet.observe.texts import ObserveText
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 T1, T2 = T0 + timedelta(minutes=1), T0 + timedelta(minutes=2)
@@ -54,8 +55,8 @@ def test_a_cluster_that_never_answered_has_not_joined() -> None:
     assert observe_cluster(got, DOWN, T1) is got
 
 
-AGENT_ANSWERS, AGENT_READY = "the API server answers", "the API server is ready"
-SILENT = "cluster c1 does not answer: connection refused"
+AGENT_ANSWERS, AGENT_READY = ObserveText.API_SERVER_ANSWERS(), ObserveText.API_SERVER_READY()
+SILENT = ObserveText.CLUSTER_NOT_ANSWER_2(cluster="c1", error="connection refused")
 
 
 def test_what_a_cluster_says_as_whole_conditions() -> None:
@@ -71,7 +72,7 @@ def test_what_a_cluster_says_as_whole_conditions() -> None:
 
     joined = observe_cluster(member, UP, T0)
     own = [
-        ("ReadyToJoin", "True", "MemberClusterReadyToJoin", "the member cluster is ready to join", T0),
+        ("ReadyToJoin", "True", "MemberClusterReadyToJoin", ObserveText.MEMBER_CLUSTER_READY_JOIN(), T0),
         ("Joined", "True", "MemberClusterJoined", AGENT_ANSWERS, T0),
     ]
     agent_joined = ("Joined", "True", "AgentJoined", AGENT_ANSWERS, T0)
@@ -80,11 +81,17 @@ def test_what_a_cluster_says_as_whole_conditions() -> None:
     assert shown(down) == [*own, agent_joined, ("Healthy", "Unknown", "ClusterUnreachable", SILENT, T1)]
     never = observe_cluster(member, DOWN, T0)
     assert shown(never) == [
-        ("Joined", "Unknown", "ClusterUnreachable", "cluster c1 has not answered yet: connection refused", T0),
+        (
+            "Joined",
+            "Unknown",
+            "ClusterUnreachable",
+            ObserveText.CLUSTER_NOT_ANSWERED_YET(cluster="c1", error="connection refused"),
+            T0,
+        ),
         ("Joined", "Unknown", "ClusterUnreachable", SILENT, T0),
         ("Healthy", "Unknown", "ClusterUnreachable", SILENT, T0),
     ]
-    for error, why in (("", "the API server answers and says that it is not ready"), ("etcd is slow", "etcd is slow")):
+    for error, why in (("", ObserveText.API_SERVER_ANSWERS_SAYS_NOT()), ("etcd is slow", "etcd is slow")):
         unwell = observe_cluster(joined, replace(UP, healthy=False, error=error), T1)
         assert shown(unwell) == [*own, agent_joined, ("Healthy", "False", "AgentUnhealthy", why, T1)]
 

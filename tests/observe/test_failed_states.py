@@ -8,6 +8,7 @@ import pytest
 
 from gitfleet.model.observations import Verdict
 from gitfleet.observe import availability_of
+from gitfleet.observe.texts import ObserveText
 from tests.observe.test_availability import A, N, U, body
 
 
@@ -23,9 +24,9 @@ DEADLINE = said("Progressing", "False", "ProgressDeadlineExceeded", 'ReplicaSet 
 QUOTA = said("ReplicaFailure", "True", "FailedCreate", "pods are forbidden: exceeded quota")
 BACKOFF = said("Failed", "True", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
 LATE = said("Failed", "True", "DeadlineExceeded", "Job was active longer than specified deadline")
-FEW, NO_POD = "0 of 1 replicas are updated", "no pod has succeeded or is ready"
+FEW, NO_POD = ObserveText.REPLICAS_UPDATED(updated="0", wanted="1"), ObserveText.NO_POD_SUCCEEDED_READY()
 PULLING = 'Back-off pulling image "web:nope"'
-STALE = "its controller has not observed the latest spec yet"
+STALE = ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC()
 UP = {"observedGeneration": 2, "updatedReplicas": 1, "availableReplicas": 1}
 
 
@@ -41,12 +42,14 @@ UP = {"observedGeneration": 2, "updatedReplicas": 1, "availableReplicas": 1}
         ("apps/v1/Deployment", {"observedGeneration": 1, "conditions": [DEADLINE]}, Verdict(N, STALE)),
         ("apps/v1/Deployment", {**UP, "conditions": [DEADLINE]}, Verdict(A)),
         ("apps/v1/StatefulSet", {"conditions": [QUOTA]},
-         Verdict(N, "0 of 1 replicas are available; FailedCreate: pods are forbidden: exceeded quota")),
+         Verdict(N, (ObserveText.REPLICAS_AVAILABLE(available="0", wanted="1") +
+             "; FailedCreate: pods are forbidden: exceeded quota"))),
         ("apps/v1/DaemonSet", {"desiredNumberScheduled": 1, "conditions": [QUOTA]},
-         Verdict(N, "0 of 1 pods are available; FailedCreate: pods are forbidden: exceeded quota")),
+         Verdict(N, (ObserveText.PODS_AVAILABLE(available="0", wanted="1") +
+             "; FailedCreate: pods are forbidden: exceeded quota"))),
         ("apps/v1/ReplicaSet", {"conditions": [QUOTA]}, Verdict(N, "FailedCreate: pods are forbidden: exceeded quota")),
         ("apps/v1/ReplicaSet", {"conditions": [said("ReplicaFailure", "False", "")]},
-         Verdict(U, "the availability of a ReplicaSet is not trackable")),
+         Verdict(U, ObserveText.AVAILABILITY_NOT_TRACKABLE(kind="ReplicaSet"))),
         ("v1/ReplicationController", {"conditions": [QUOTA]},
          Verdict(N, "FailedCreate: pods are forbidden: exceeded quota")),
         ("batch/v1/Job", {"conditions": [BACKOFF]},
@@ -54,14 +57,14 @@ UP = {"observedGeneration": 2, "updatedReplicas": 1, "availableReplicas": 1}
         ("batch/v1/Job", {"conditions": [LATE]},
          Verdict(N, f"{NO_POD}; DeadlineExceeded: Job was active longer than specified deadline")),
         ("batch/v1/Job", {"succeeded": 1, "conditions": [LATE]}, Verdict(A)),
-        ("v1/PersistentVolumeClaim", {"phase": "Lost"}, Verdict(N, "its volume is lost")),
+        ("v1/PersistentVolumeClaim", {"phase": "Lost"}, Verdict(N, ObserveText.VOLUME_LOST())),
         ("v1/PersistentVolumeClaim", {"phase": "Pending"},
-         Verdict(U, "the availability of a PersistentVolumeClaim is not trackable")),
-        ("v1/Service", {"phase": "Lost"}, Verdict(N, "no cluster IP is assigned")),
+         Verdict(U, ObserveText.AVAILABILITY_NOT_TRACKABLE(kind="PersistentVolumeClaim"))),
+        ("v1/Service", {"phase": "Lost"}, Verdict(N, ObserveText.NO_CLUSTER_IP_ASSIGNED())),
         ("v1/Pod", {"phase": "Running", "containerStatuses": [{"name": "web", "state": {"running": {}}}]},
-         Verdict(U, "the availability of a Pod is not trackable")),
+         Verdict(U, ObserveText.AVAILABILITY_NOT_TRACKABLE(kind="Pod"))),
         ("v1/Pod", {"phase": "Pending", "containerStatuses": [waiting("ContainerCreating")]},
-         Verdict(U, "the availability of a Pod is not trackable")),
+         Verdict(U, ObserveText.AVAILABILITY_NOT_TRACKABLE(kind="Pod"))),
         *[
             ("v1/Pod", {"phase": "Pending", "containerStatuses": [waiting(reason, PULLING)]},
              Verdict(N, f"container web: {reason}: {PULLING}"))
@@ -72,9 +75,9 @@ UP = {"observedGeneration": 2, "updatedReplicas": 1, "availableReplicas": 1}
          Verdict(N, "container migrate: CrashLoopBackOff")),
         ("v1/Pod", {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."},
          Verdict(N, "Evicted: The node was low on resource: memory.")),
-        ("v1/Pod", {"phase": "Failed"}, Verdict(N, "no reason given")),
+        ("v1/Pod", {"phase": "Failed"}, Verdict(N, ObserveText.NO_REASON_GIVEN())),
         *[
-            ("v1/Pod", {"containerStatuses": odd}, Verdict(U, "the availability of a Pod is not trackable"))
+            ("v1/Pod", {"containerStatuses": odd}, Verdict(U, ObserveText.AVAILABILITY_NOT_TRACKABLE(kind="Pod")))
             for odd in (None, "x", [None], ["x"], [{"state": {"waiting": {"reason": ["x"]}}}])
         ],
     ],

@@ -11,11 +11,13 @@ import pytest
 from gitfleet.api.bindings import DELETED, Binding, FailedObject
 from gitfleet.api.clusters import ClusterStatus, MemberCluster, PropertyValue, ResourceUsage, Taint
 from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.apply.texts import ApplyText
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import Delete, Outcome, OutcomeCode
 from gitfleet.model.state import PlacementRecord
 from gitfleet.observe import Seen, observe_bindings, observe_cluster, observe_clusters
+from gitfleet.observe.texts import ObserveText
 from tests.observe.test_bindings import (
     CM,
     T0,
@@ -95,7 +97,9 @@ def test_each_binding_is_told_what_was_seen_of_its_own_cluster() -> None:
     base = record(binding(deleting=T0), binding(cluster="c9"), binding(), binding(cluster="c2"))
     failed = seen(operations=[FAILED.operation], outcomes=[FAILED])
     new = observe_bindings(base, failed, T1, Failures())
-    assert new[:2] == base.bindings[:2], "one that is given up, or whose cluster was not observed, stays as it was"
+    assert new[:2] == base.bindings[:2], (
+        "one that is given up, or whose " + ApplyText.NOT_OBSERVED(key="cluster") + ", stays as it was"
+    )
     assert new[2] == observed(binding(), work(CM), [FAILED.operation], [FAILED], T1) != binding()
     assert [(one.condition, one.reason) for one in new[2].failed] == [("Applied", "Invalid")]
     assert new[3] is base.bindings[3], "without a work nothing changes"
@@ -146,7 +150,7 @@ def test_an_object_that_cannot_be_judged_is_noted() -> None:
 def test_a_cluster_that_does_not_answer_is_said_so() -> None:
     base = record(binding())
     (down,) = observe_bindings(base, seen(observations={"c1": DOWN}), T1, Failures())
-    assert down.conditions[-1].message == "Cluster c1 does not answer: connection refused"
+    assert down.conditions[-1].message == ObserveText.CLUSTER_NOT_ANSWER(cluster="c1", error="connection refused")
     (alone,) = observe_bindings(base, seen(operations=[]), T1, Failures())
     assert reported(alone)[3:] == [("Applied", "False", "ApplyInProgress")]
 

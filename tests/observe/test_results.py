@@ -9,10 +9,12 @@ import pytest
 
 from gitfleet.api.bindings import FieldWriter
 from gitfleet.api.placements import PlacementKey
+from gitfleet.apply.texts import ApplyText
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import Availability, LiveObject, Verdict
 from gitfleet.model.operations import Delete, KeepCode, Operation, Outcome, OutcomeCode, Refuse, RefuseCode, Release
 from gitfleet.observe.results import ObjectResult, ObjectState, results_of
+from gitfleet.observe.texts import ObserveText
 from tests.observe.test_bindings import (
     CM,
     DEPLOYMENT,
@@ -29,7 +31,7 @@ from tests.observe.test_bindings import (
 A, N = Verdict(Availability.AVAILABLE), Availability.NOT_YET
 A_DIFFERS = (("/data/a", "9", "1"),)
 BY_KUBECTL = (FieldWriter("/data/a", "kubectl"),)
-PENDING = {"state": ObjectState.PENDING, "code": None, "message": "it is being applied"}
+PENDING = {"state": ObjectState.PENDING, "code": None, "message": ObserveText.BEING_APPLIED()}
 ILL = kept(DEPLOYMENT)
 ON_CM: dict[str, Any] = {"cluster": "c1", "placement": WEB, "key": CM.key, "reason": "r"}
 
@@ -47,7 +49,7 @@ def result(wanted: Any, **parts: Any) -> ObjectResult:
             kept(CM, details=A_DIFFERS, writers=BY_KUBECTL),
             result(CM, code=KeepCode.IN_PLACE, live=live(CM), verdict=A, details=A_DIFFERS, writers=BY_KUBECTL),
         ),
-        (kept(CM, live=None), result(CM, code=KeepCode.IN_PLACE, verdict=Verdict(N, "it was not read"))),
+        (kept(CM, live=None), result(CM, code=KeepCode.IN_PLACE, verdict=Verdict(N, ObserveText.NOT_READ()))),
         (
             kept(CM, code=KeepCode.FOUND_DIFF, reason="differs", details=A_DIFFERS, writers=BY_KUBECTL),
             result(
@@ -60,8 +62,8 @@ def result(wanted: Any, **parts: Any) -> ObjectResult:
             ),
         ),
         (
-            kept(CM, code=KeepCode.NO_DIFF_FOUND, reason="no difference found"),
-            result(CM, code=KeepCode.NO_DIFF_FOUND, message="no difference found", reported=True),
+            kept(CM, code=KeepCode.NO_DIFF_FOUND, reason=ApplyText.NO_DIFFERENCE_FOUND()),
+            result(CM, code=KeepCode.NO_DIFF_FOUND, message=ApplyText.NO_DIFFERENCE_FOUND(), reported=True),
         ),
         (
             kept(CM, code=KeepCode.NOT_OBSERVED, reason="was not observed"),
@@ -111,7 +113,7 @@ BY_GENERATION = {"observedGeneration": 1, **READY}
         (done_by_cluster(update(CM)), result(CM, code=OutcomeCode.APPLIED, live=live(CM), verdict=A)),
         (
             done_by_cluster(create(CM), live=None),
-            result(CM, code=OutcomeCode.APPLIED, verdict=Verdict(N, "it was not read after it was applied")),
+            result(CM, code=OutcomeCode.APPLIED, verdict=Verdict(N, ObserveText.NOT_READ_AFTER_APPLIED())),
         ),
         (
             done_by_cluster(create(CUSTOM), live=live(CUSTOM, READY)),
@@ -119,7 +121,7 @@ BY_GENERATION = {"observedGeneration": 1, **READY}
                 CUSTOM,
                 code=OutcomeCode.APPLIED,
                 live=live(CUSTOM, READY),
-                verdict=Verdict(N, "it was only just applied"),
+                verdict=Verdict(N, ObserveText.ONLY_JUST_APPLIED()),
             ),
         ),
         (
@@ -148,7 +150,7 @@ def test_each_object_has_its_own_result_in_the_order_of_the_work() -> None:
     twice = Refuse(**ON_CM, code=RefuseCode.DUPLICATED)
     refusal = result(CM, state=ObjectState.FAILED, code=RefuseCode.DUPLICATED, message="r")
     wanted = work(DEPLOYMENT, CM, CM)
-    ill = Verdict(N, "its controller has not observed the latest spec yet")
+    ill = Verdict(N, ObserveText.CONTROLLER_NOT_OBSERVED_LATEST_SPEC())
     first = result(DEPLOYMENT, code=KeepCode.IN_PLACE, live=ILL.live, verdict=ill)
     in_place = result(CM, code=KeepCode.IN_PLACE, live=live(CM), verdict=A)
     found = results_of(wanted, [kept(CM), ILL, twice], [gone, elsewhere], Failures())

@@ -11,6 +11,7 @@ from typing import Final
 from gitfleet.api.bindings import BindingState
 from gitfleet.api.conditions import find_condition
 from gitfleet.api.runs import RunRecord
+from gitfleet.cli.texts import CliText
 from gitfleet.model.decisions import Decision
 from gitfleet.rollout.staged import ClusterPhase, RunPhase, StagePhase, cluster_phase, run_phase, stage_phase
 from tests.properties.run_laws import Facts, broken_by, clusters_of, freshly, holds
@@ -141,7 +142,7 @@ def _moves(before: Moment, decision: Decision) -> Iterator[str]:
         for b in decision.after.placements[WEB].bindings
         if b.cluster in names and b.deleting is None and names[b.cluster].deleting is None
     ):
-        yield "a binding is rolled out by nobody"
+        yield ("a binding " + CliText.ROLLED_OUT() + " by nobody")
 
 
 # What is said

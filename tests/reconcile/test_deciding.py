@@ -28,6 +28,7 @@ from gitfleet.model.state import Damage, FleetState
 from gitfleet.model.works import Work
 from gitfleet.reconcile import Memo, decide, plan_operations, settle, withhold
 from gitfleet.reconcile.later_steps import remaining_operations, when_rolled_out
+from gitfleet.rollout.texts import RolloutText
 from tests.apply.test_plan_apply import live, owned
 from tests.reconcile.test_evictions import of as eviction
 from tests.reconcile.test_holds import failure
@@ -251,7 +252,7 @@ def test_a_run_of_a_placement_that_there_is_not_ends() -> None:
     lost = known("lost", placement_name="gone")
     rests = settled().write(objects={"runs": {lost.key: asked("lost", placement_name="gone")}})
     decision, _ = decide(given(replace(rests, before=replace(rests.before, runs={lost.key: lost}))), Memo())
-    assert "parent placement not found" in decision.after.runs[lost.key].status.conditions[-1].message
+    assert RolloutText.PARENT_PLACEMENT_NOT_FOUND() in decision.after.runs[lost.key].status.conditions[-1].message
 
 
 def test_what_is_about_to_be_done_is_written_down_first() -> None:

@@ -17,7 +17,9 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.rolling import Frozen
 from gitfleet.model.state import FleetState
 from gitfleet.reconcile.evictions import asked_for, decided_elsewhere, remembered, undecided
+from gitfleet.reconcile.texts import ReconcileText
 from gitfleet.rollout import evicted_elsewhere
+from gitfleet.status.texts import StatusText
 from tests.rollout.builders import NOW, condition
 
 WEB, SHOP = PlacementKey("", "web"), PlacementKey("", "shop")
@@ -49,11 +51,11 @@ def error(path: str, object_: str = "", severity: Severity = Severity.ERROR) -> 
 UNREAD = error("budgets/web.yaml")
 OF_WEB = error("budgets/all.yaml", "ClusterResourcePlacementDisruptionBudget/web")
 BOTH = {WEB: (A, C), SHOP: (B,)}
-UNREADABLE = "a file of the config repo cannot be read; correct it"
+UNREADABLE = ReconcileText.FILE_CONFIG_REPO_CANNOT_READ()
 
 
 def budget_of(name: str) -> str:
-    return f"the disruption budget of {name} cannot be read; correct its file"
+    return ReconcileText.DISRUPTION_BUDGET_CANNOT_READ(placement_name=name)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,7 @@ def test_an_eviction_is_decided_once_and_never_without_a_budget_that_may_be_ther
             f"evictions/{name}.yaml",
             3,
             f"ClusterResourcePlacementEviction/{name}",
-            f"waits to take {desired.evictions[name].placement_name} off c1: {why}",
+            StatusText.WAITS_TAKE_OFF(placement_name=desired.evictions[name].placement_name, eviction="c1", why=why),
         )
         for name, why in waiting.items()
     ]
@@ -100,7 +102,9 @@ def test_an_eviction_is_decided_once_and_never_without_a_budget_that_may_be_ther
 def test_an_eviction_that_is_frozen_waits_with_the_freezes_reason() -> None:
     inputs = Inputs(desired=wanted(A), before=FleetState(), observations={}, now=NOW)
     (fault,) = undecided(inputs, [(A, Frozen("frozen by night", NOW))])
-    assert fault.message == f"waits to take {A.placement_name} off c1: frozen by night"
+    assert fault.message == StatusText.WAITS_TAKE_OFF(
+        placement_name=A.placement_name, eviction="c1", why="frozen by night"
+    )
 
 
 def test_evictions_are_remembered_as_long_as_their_files_are_there() -> None:

@@ -15,6 +15,7 @@ from gitfleet.api.strategies import RolloutStrategy
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import PlacementRecord
 from gitfleet.reconcile.pins import Followed, followed, kept_by, pin_warnings, pins_of, with_pin
+from gitfleet.reconcile.texts import ReconcileText
 from tests.rollout.builders import NOW
 from tests.rollout.run_trials import record, snapshot
 
@@ -24,7 +25,7 @@ ROLLING = replace(EXTERNAL, placement=replace(EXTERNAL.placement, strategy=Rollo
 PIN = Pin(name="web", placement=WEB, snapshot=0, digest="hash-0", reason="1 burns", origin=Origin("pins/web.yaml", 2))
 NEWEST = replace(PIN, snapshot=1, digest="hash-1")
 WHERE = "pins/web.yaml:2"
-AT_0 = f"{WHERE} keeps it at the content of snapshot 0"
+AT_0 = f"{WHERE} " + ReconcileText.KEEPS_CONTENT_SNAPSHOT(what="it", snapshot="0")
 
 
 def wanted(*pins: Pin, placement: PlacementRecord | None = ROLLING, **more: Any) -> Desired:
@@ -33,14 +34,13 @@ def wanted(*pins: Pin, placement: PlacementRecord | None = ROLLING, **more: Any)
     return Desired(commit="c", objects={"pins": {pin.name: pin for pin in pins}, "placements": placements}, **more)
 
 
-NO_SNAPSHOT = "web has no snapshot 7 (it has 0, 1); name one of these or remove the file"
-NONE_AT_ALL = "web has no snapshot 0 (it has none); name one of these or remove the file"
-OTHER_DIGEST = (
-    "snapshot 0 of web has the digest hash-0, which is other content; "
-    "write that only if it is meant, or remove the file and revert the change instead"
-)
-STOPS = "; until then nothing is rolled out, and what runs stays"
-LOST = "the objects of snapshot 0 are not all on the state branch any more; name another snapshot or remove the file"
+NO_SNAPSHOT = ReconcileText.NO_SNAPSHOT_NAME_ONE_THESE(placement="web", snapshot="7", known="0, 1")
+NONE_AT_ALL = ReconcileText.NO_SNAPSHOT_NAME_ONE_THESE(placement="web", snapshot="0", known="none")
+OTHER_DIGEST = ReconcileText.SNAPSHOT_DIGEST_OTHER_CONTENT(
+    snapshot="0", placement="web", hash="hash-0"
+) + ReconcileText.WRITE_ONLY_IF_MEANT(content="")
+STOPS = ReconcileText.UNTIL_THEN_NOTHING_ROLLED_OUT(why="")
+LOST = ReconcileText.OBJECTS_SNAPSHOT_NOT_ALL_STATE(snapshot="0") + " or remove the file"
 BACK = replace(ROLLING, resource_snapshots=(*ROLLING.resource_snapshots, replace(snapshot(2), hash="hash-0")))
 UNLOADED = replace(ROLLING, resource_snapshots=(replace(snapshot(0), manifests=None), snapshot(1)))
 
@@ -83,15 +83,20 @@ def test_a_pin_whose_file_cannot_be_read_keeps_what_it_kept() -> None:
             Followed(PIN, snapshot(0)),
             "",
             "True",
-            f"{AT_0} (1 burns); nothing newer waits",
+            (f"{AT_0} (1 burns); " + ReconcileText.NOTHING_NEWER_WAITS()),
         ),
         (
             Followed(replace(PIN, reason=""), snapshot(0)),
             "snapshot 1",
             "True",
-            f"{AT_0}; snapshot 1 waits until the file is removed",
+            (f"{AT_0}" + ReconcileText.WAITS_UNTIL_FILE_REMOVED_2(keeps="", waiting="snapshot 1")),
         ),
-        (Followed(replace(PIN, origin=None), why="it is odd"), "", "False", "Pin web cannot be followed: it is odd"),
+        (
+            Followed(replace(PIN, origin=None), why="it is odd"),
+            "",
+            "False",
+            ("Pin " + ReconcileText.CANNOT_FOLLOWED(where="web", why="it is odd")),
+        ),
     ],
 )
 def test_the_record_says_what_its_pin_does(found: Followed, waiting: str, status: str, message: str) -> None:
@@ -104,11 +109,8 @@ def test_the_record_says_what_its_pin_does(found: Followed, waiting: str, status
     assert with_pin(after, None, waiting, NOW).conditions == ()
 
 
-EXTERNAL_TEXT = (
-    "counts for nothing, as runs name the snapshots of web (strategy External); remove the file and go back with "
-    "`gitfleet rollback web --to 0`"
-)
-KEEPS = "keeps web at the content of snapshot 0 (1 burns)"
+EXTERNAL_TEXT = ReconcileText.COUNTS_NOTHING_RUNS_NAME_SNAPSHOTS(placement="web", snapshot="0")
+KEEPS = ReconcileText.KEEPS_CONTENT_SNAPSHOT(what="web", snapshot="0 (1 burns)")
 
 
 @pytest.mark.parametrize(
@@ -116,17 +118,34 @@ KEEPS = "keeps web at the content of snapshot 0 (1 burns)"
     [
         (PIN, None, None),
         (PIN, EXTERNAL, EXTERNAL_TEXT),
-        (PIN, ROLLING, f"{KEEPS}; snapshot 1 or what is newer waits until the file is removed"),
-        (PIN, BACK, f"{KEEPS}; snapshot 1 or what is newer waits until the file is removed"),
+        (
+            PIN,
+            ROLLING,
+            (
+                f"{KEEPS}"
+                + ReconcileText.WAITS_UNTIL_FILE_REMOVED_2(keeps="", waiting=ReconcileText.SNAPSHOT_NEWER(newer="1"))
+            ),
+        ),
+        (
+            PIN,
+            BACK,
+            (
+                f"{KEEPS}"
+                + ReconcileText.WAITS_UNTIL_FILE_REMOVED_2(keeps="", waiting=ReconcileText.SNAPSHOT_NEWER(newer="1"))
+            ),
+        ),
         (
             PIN,
             replace(ROLLING, resource_snapshots=(*ROLLING.resource_snapshots, snapshot(3))),
-            f"{KEEPS}; snapshot 3 or what is newer waits until the file is removed",
+            (
+                f"{KEEPS}"
+                + ReconcileText.WAITS_UNTIL_FILE_REMOVED_2(keeps="", waiting=ReconcileText.SNAPSHOT_NEWER(newer="3"))
+            ),
         ),
         (
             PIN,
             replace(ROLLING, resource_snapshots=(snapshot(0),)),
-            f"{KEEPS}; newer content waits until the file is removed",
+            (f"{KEEPS}" + ReconcileText.WAITS_UNTIL_FILE_REMOVED_2(keeps="", waiting="newer content")),
         ),
         (replace(PIN, snapshot=7), ROLLING, NO_SNAPSHOT),
         (replace(PIN, digest="x"), ROLLING, OTHER_DIGEST),

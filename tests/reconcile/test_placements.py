@@ -28,6 +28,7 @@ from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.staged import DisruptionBudget, StagedStrategy
 from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
 from gitfleet.api.values import NamespacedName
+from gitfleet.cli.texts import CliText
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired, Misread
 from gitfleet.model.failures import Failures, Subject
@@ -41,6 +42,7 @@ from gitfleet.reconcile.shared import Shared, SharedMemo, prepare, with_settings
 from gitfleet.reconcile.unsaid import misread_selections, unsaid_selections
 from gitfleet.removals import Kept
 from gitfleet.rollout import eviction_waits, owners_of
+from gitfleet.rollout.texts import RolloutText
 from gitfleet.works import Unwritten
 from tests.reconcile.test_evictions import of as eviction
 from tests.reconcile.test_holds import failure
@@ -51,6 +53,7 @@ from tests.rollout.run_trials import stage
 from tests.schedule import fleets
 from tests.schedule.test_plugins import Punctual, profile_with
 from tests.state import builders
+from tests.texts import part
 from tests.works.builders import obj, override, rule
 
 SPACE, A, B = obj("v1", "Namespace", "web"), config_map("a"), config_map("b")
@@ -298,7 +301,7 @@ def test_a_cluster_that_is_picked_no_more_stays_while_that_is_held(
     assert bool(found.record.schedule_key) is key and found.record.schedule_key is not None
     scheduled = found.record.scheduled
     assert scheduled is not None and scheduled.status is Status.TRUE
-    assert scheduled.message.endswith(more) and ("kept by a hold" in scheduled.message) is bool(more)
+    assert scheduled.message.endswith(more) and (part(CliText.PICKED_KEPT_HOLD) in scheduled.message) is bool(more)
     assert [b.cluster for b in found.record.bindings] == ["c1", "c2"]
     assert found.record.bindings[1] == fewer.record().bindings[1] or not kept
 
@@ -532,7 +535,7 @@ def test_an_external_placement_is_moved_by_its_runs_alone() -> None:
     found = waits.write(objects={"runs": {run.key: asked("go")}}).decide().decided[WEB]
     assert found.plan is not None and found.plan.waiting == () and found.runs is not None
     (last,) = (one.status.conditions[-1] for one in found.runs.runs)
-    assert "referenced updateStrategy not found" in last.message
+    assert part(RolloutText.REFERENCED_UPDATESTRATEGY_NOT_FOUND) in last.message
     written = StagedStrategy(key=NamespacedName("", "all"), stages=(stage(),))
     objects = {"runs": {run.key: asked("go")}, "strategies": {written.key: written}}
     begins = waits.write(objects=objects).with_clusters(c2=replace(MEMBERS["c2"], deleting=NOW)).decide().decided[WEB]

@@ -18,6 +18,7 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
 from gitfleet.reconcile.quarantines import in_force, left_by, recorded, with_quarantines, with_rollbacks_undone
 from gitfleet.rollout.staged import advance_run
+from gitfleet.rollout.texts import RolloutText
 from tests.rollout.builders import NOW
 from tests.rollout.run_trials import begun, had, record, stage
 
@@ -146,7 +147,7 @@ def test_a_run_that_begins_to_roll_back_quarantines_its_content_once() -> None:
     going = trial.request.run
     trial.request = replace(trial.request, now=NOW + timedelta(seconds=61))
     back = advance_run(trial.request).run
-    sentence = "run go: stage all: a did not finish, which is more than maxFailures 0 allows"
+    sentence = "run go: stage all: " + RolloutText.NOT_FINISH_MORE_MAXFAILURES_ALLOWS(stuck="a", most="0")
     mine = Quarantine(name="web-hash-1", placement=WEB, digest="hash-1", reason=sentence, run="go", since=NOW)
     other = replace(back, key=NamespacedName("", "other"), placement_name="gone")
     for before, after, found in (

@@ -32,6 +32,7 @@ from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.reconcile.run_approvals import answers_to, asked_of_people, uncounted, wrong_approvals
 from gitfleet.reconcile.runs import Advanced, Beside, Runs, advance, runs_of, with_runs
 from gitfleet.rollout import staged
+from gitfleet.rollout.texts import RolloutText
 from gitfleet.works import Unwritten
 from tests.rollout.builders import NOW, condition, scheduled
 from tests.rollout.run_trials import APPROVAL, begun, frozen, had, record, stage, trial
@@ -212,7 +213,7 @@ def test_runs_advance_one_after_the_other_and_see_those_before_them() -> None:
         ("a", "run one, stage all: web-1-snapshot goes out")
     ]
     assert [(one.cluster, one.reason) for one in plan.held] == [
-        ("b", "run two: stage all updates at most 1 at the same time")
+        ("b", ("run two: " + RolloutText.STAGE_UPDATES_MOST_SAME_TIME(stage="all", limit="1")))
     ]
     assert replace(plan, moves=(), held=()) == RolloutPlan(
         moves=(),
@@ -244,11 +245,18 @@ def test_what_waits_and_what_asks_is_in_the_plan() -> None:
     shared = beside(commit(asked("one"), all=gates), known("one"))
     after = advance(WEB, record(scheduled("a")), SCHEDULED, shared, Failures())
     assert after.plan is not None
-    sentence = "run one waits before stage all for approval one-before-all; `gitfleet approve one all` writes one"
+    sentence = RolloutText.RUN_WAITS_STAGE_APPROVAL(
+        run="one",
+        side="before",
+        stage="all",
+        key=RolloutText.GITFLEET_APPROVE_WRITES_ONE(why="one-before-all", run="one", stage="all"),
+    )
     assert (after.plan.asks, after.plan.waiting, after.plan.clock) == ((sentence,), (), None)
     assert list(after.requests) == [NamespacedName("", "one-before-all")]
     waits = advance(WEB, record(scheduled("a")), None, shared, Failures())
-    assert waits.plan is not None and waits.plan.waiting == ("run one waits: the placement is not scheduled yet",)
+    assert waits.plan is not None and waits.plan.waiting == (
+        ("run one waits: " + RolloutText.PLACEMENT_NOT_SCHEDULED_YET()),
+    )
     assert waits.plan.up_to_date == ("a",)
 
 
@@ -280,7 +288,9 @@ def test_runs_of_placements_that_there_are_not_end() -> None:
 
     after = with_runs(FleetState(), advanced, runs, seen, Failures())
     assert after.runs[mine.key] is moved and after.runs[OVER.key] is OVER
-    assert told(after.runs[lost.key]).startswith("UpdateRunInitializedFailed parent placement not found")
+    assert told(after.runs[lost.key]).startswith(
+        "UpdateRunInitializedFailed " + RolloutText.PARENT_PLACEMENT_NOT_FOUND()
+    )
     assert after.approvals == {asked_for.key: asked_for}
 
 
@@ -376,7 +386,7 @@ def test_what_a_run_sees_beside_its_record() -> None:
     agent = AgentStatus(conditions=(condition("Healthy", Status.UNKNOWN, "x"),))
     lost = {name: replace(one, status=replace(one.status, agent=agent)) for name, one in members.items()}
     silent = plan_of(both, desired, known("one"), clusters=lost)[1]
-    assert silent.waiting == ("run one starts no cluster while more than half do not answer, a, b",)
+    assert silent.waiting == (RolloutText.RUN_STARTS_NO_CLUSTER_WHILE(run="one", silent="a, b"),)
     bad = told(plan_of(both, desired, known("one"), quarantined={"hash-1": "is quarantined: it burns"})[0])
     assert "snapshot 1 is quarantined: it burns" in bad
     run, _, after = plan_of(both, desired, known("one"))
@@ -472,7 +482,7 @@ def test_a_strategy_with_errors_is_waited_for() -> None:
 def test_a_run_of_a_snapshot_that_there_is_not_is_refused() -> None:
     run = known("one", resource_snapshot_index="7")
     desired = commit(asked("one", resource_snapshot_index="7"), all=ALL)
-    assert "no resourceSnapshots with index `7`" in told(plan_of(record(*had("ab")), desired, run)[0])
+    assert RolloutText.NO_RESOURCESNAPSHOTS_INDEX(index="7") in told(plan_of(record(*had("ab")), desired, run)[0])
 
 
 def test_two_runs_of_one_pass_remember_what_a_cluster_had_before_both() -> None:

@@ -31,7 +31,9 @@ from gitfleet.rollout import freezes_at, staged
 from gitfleet.rollout.freezes import Freezes
 from gitfleet.rollout.staged import RunRequest, RunStep, advance_run, steps
 from gitfleet.rollout.staged.phases import RunPhase
+from gitfleet.rollout.texts import RolloutText
 from tests.rollout.builders import NOW, available, bound, condition, scheduled
+from tests.texts import part
 
 WEB = PlacementKey("", "web")
 APPROVAL = StageTask(type="Approval")
@@ -189,7 +191,7 @@ class Trial:
         if waits and steps.run_phase(self.step.run.status) in (RunPhase.STOPPING, RunPhase.ROLLING_BACK):
             return
         for one in (one for one in said if not any(text in one for text in ONE_PASS)):
-            stuck = " is stuck in stage " in one and any(" is stuck waiting for " in wait for wait in waits)
+            stuck = part(RolloutText.RUN_STUCK_STAGE) in one and any(" is stuck waiting for " in wait for wait in waits)
             assert stuck or any(one.startswith(wait.partition(";")[0]) for wait in waits), (one, waits)
 
     def measured(self, *values: float, seconds: float = 0) -> None:

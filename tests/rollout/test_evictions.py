@@ -23,6 +23,7 @@ from gitfleet.rollout import (
     evicted_elsewhere,
     evicted_since,
 )
+from gitfleet.rollout.texts import RolloutText
 from tests.rollout.builders import NOW, available, bound, condition, scheduled, unavailable
 
 WEB = PlacementKey("", "web")
@@ -64,7 +65,7 @@ LONG = unavailable(age=301)
         (record(SECOND, bound("a")), (Status.FALSE, None, "Found more than one scheduler decision")),
         (record(scheduled("a")), (Status.TRUE, Status.FALSE, "Eviction is blocked, placement has not propagated")),
         (record(SECOND), (Status.TRUE, Status.TRUE, "Eviction is allowed, resources propagated by placement is curr")),
-        (record(bound("a", LONG)), (Status.TRUE, Status.TRUE, "Eviction is allowed, placement has failed")),
+        (record(bound("a", LONG)), (Status.TRUE, Status.TRUE, RolloutText.EVICTION_ALLOWED_PLACEMENT_FAILED())),
     ],
 )
 def test_what_is_decided_before_any_budget(
@@ -88,11 +89,11 @@ def test_a_cluster_that_is_in_progress_is_no_failed_one() -> None:
 
 def test_a_placement_that_does_not_exist() -> None:
     (decided,) = evict_nothing([of("a")], NOW)
-    assert told(decided) == (Status.FALSE, None, "Failed to find ClusterResourcePlacement targeted by eviction")
+    assert told(decided) == (Status.FALSE, None, RolloutText.FAILED_FIND_PLACEMENT_TARGETED_EVICTION())
 
 
 def test_what_the_state_branch_lost_and_what_ended_elsewhere_is_not_executed() -> None:
-    lost = "The state branch lost what became of this eviction, and it is not decided again: write a new one"
+    lost = RolloutText.STATE_BRANCH_LOST_BECAME_EVICTION()
     assert told(evict_no_more(of("a"), NOW)) == (Status.TRUE, Status.UNKNOWN, lost)
     ended = condition("Executed", Status.TRUE, "ClusterResourcePlacementEvictionExecuted")
     for conditions, said in (((replace(ended, message="was executed"),), " (was executed)"), ((ended,), "")):
@@ -106,7 +107,7 @@ def test_each_condition_of_an_eviction_has_its_reason_and_its_generation() -> No
     def said(type_: str, status: Status, reason: str, message: str) -> Condition:
         return replace(condition(type_, status, reason, age=0), message=message)
 
-    valid = said("Valid", Status.TRUE, "ClusterResourcePlacementEvictionValid", "Eviction is valid")
+    valid = said("Valid", Status.TRUE, "ClusterResourcePlacementEvictionValid", RolloutText.EVICTION_VALID())
     (executed,) = evict(record(bound("a", LONG)), [of("a")], None, NOW)[1]
     (blocked,) = evict(record(scheduled("a")), [of("a")], None, NOW)[1]
     (refused,) = evict_nothing([of("a")], NOW)
@@ -155,8 +156,8 @@ def test_evictions_of_one_pass_are_decided_by_name_each_seeing_those_before() ->
     ]
     for one, verb, count in ((decided[0], "allowed", 3), (decided[1], "blocked", 2)):
         counts = f"availablePlacements: {count}, totalPlacements: 3"
-        said = f"Eviction is {verb} by specified ClusterResourcePlacementDisruptionBudget, {counts}"
-        assert [condition.message for condition in one.conditions] == ["Eviction is valid", said]
+        said = RolloutText.EVICTION_SPECIFIED_BUDGET(verb=verb, counts=counts)
+        assert [condition.message for condition in one.conditions] == [RolloutText.EVICTION_VALID(), said]
     assert told(decided[2])[2].startswith("Eviction is allowed, resources propagated by placement is currently")
     assert [b.cluster for b in after.bindings if b.deleting is not None] == ["c"]
 

@@ -20,6 +20,7 @@ from gitfleet.formats.times import moment_text
 from gitfleet.model.rolling import Frozen, Held, MoveKind, RolloutPlan
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import freezes_at, freezes_naming, frozen_removals, next_expiry, plan_rollout
+from gitfleet.rollout.texts import RolloutText
 from tests import builders
 from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, unavailable
 
@@ -95,7 +96,7 @@ LATER = NOW + timedelta(hours=1)
 LIFTS = FreezeOverride(name="lift", owner="bob", reason="r", expires=LATER)
 SALE, BROKEN = (
     "frozen by sale until ",
-    "frozen by freezes/x.yaml:1, a Freeze that cannot be read, until it is corrected",
+    RolloutText.FREEZE_CANNOT_READ(frozen="frozen", place=" by freezes/x.yaml:1"),
 )
 
 
@@ -146,7 +147,7 @@ def test_what_has_expired_is_said_where_it_stands() -> None:
         freezes=(over, replace(DATED, origin=at), replace(DATED, until=NOW)),
         overrides=(ended, replace(LIFTS, origin=at)),
     )
-    said = f"has expired at {moment_text(NOW)} and counts for nothing; remove the file"
+    said = RolloutText.EXPIRED_COUNTS_NOTHING(end=moment_text(NOW))
     assert freezes_at(rules, NOW).notices == (
         Fault("freezes/x.yaml", 7, "Freeze/sale", "spec.until", said, Severity.WARNING),
         Fault("freezes/x.yaml", 7, "FreezeOverride/lift", "spec.expires", said, Severity.WARNING),
@@ -204,7 +205,12 @@ def test_frozen_clusters_count_as_ever_and_the_others_go_on_within_the_budget() 
     assert {h.cluster: h.reason for h in plan.held} == {
         "a": "frozen by window w",
         "b": "frozen by window w",
-        "d": "4 of 4 clusters are available and at least 3 must stay so: maxUnavailable 1 lets c go first",
+        "d": (
+            "4 of 4 clusters are "
+            + RolloutText.LETS_GO_FIRST(
+                state="available", must=RolloutText.LEAST_MUST_STAY(floor="3"), limit="maxUnavailable 1", first="c"
+            )
+        ),
     }
 
 

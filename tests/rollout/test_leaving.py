@@ -43,6 +43,7 @@ from gitfleet.rollout import (
     without_left,
 )
 from gitfleet.rollout.leaving import FORCED_LEAVE
+from gitfleet.rollout.texts import RolloutText
 from tests.removals.fleets import config_map, placed
 from tests.rollout.builders import NOW, bound, condition, request
 from tests.works.builders import snapshot
@@ -273,7 +274,9 @@ def test_a_deleted_placement_that_may_select_its_objects_again_stays() -> None:
     misread = {WEB: MisreadObjects("placements/web.yaml", frozenset({B.key.identity}))}
     web = placed(WEB, ("c1",), B)
     web = replace(web, placement=replace(web.placement, deleting=NOW))
-    reason = "ClusterResourcePlacement web may select its objects, but placements/web.yaml has an error: correct it"
+    reason = RolloutText.SELECT_OBJECTS_BUT(
+        other="ClusterResourcePlacement", other_2="web", error="placements/web.yaml has an error: correct it"
+    )
     waits = {"c1": Frozen(reason, None, WEB)}
     assert awaiting_successors(web, Successors({WEB: web}, misread=misread)) == waits
 

@@ -13,7 +13,9 @@ from gitfleet.api.conditions import Condition, Status, find_condition
 from gitfleet.api.placements import PlacementType
 from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType
 from gitfleet.model.rolling import Held, Move, MoveKind
+from gitfleet.model.texts import ModelText
 from gitfleet.rollout import STUCK_AFTER, plan_rollout
+from gitfleet.rollout.texts import RolloutText
 from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, unavailable
 
 THREE = (bound("cluster-1", available()), bound("cluster-2", available()), bound("cluster-3", available()))
@@ -23,8 +25,8 @@ def test_the_first_rollout_binds_all_at_once() -> None:
     given = request([scheduled("a"), scheduled("b")], overrides={"a": (("cro-0",), ("ns/ro-1",))})
     plan = plan_rollout(given)
     assert plan.moves == (
-        Move(cluster="a", kind=MoveKind.BIND, reason="s-1 goes out to a new cluster"),
-        Move(cluster="b", kind=MoveKind.BIND, reason="s-1 goes out to a new cluster"),
+        Move(cluster="a", kind=MoveKind.BIND, reason=RolloutText.GOES_OUT_NEW_CLUSTER(latest_snapshot="s-1")),
+        Move(cluster="b", kind=MoveKind.BIND, reason=RolloutText.GOES_OUT_NEW_CLUSTER(latest_snapshot="s-1")),
     )
     first = plan.bindings[0]
     assert first == replace(
@@ -42,7 +44,7 @@ def test_the_first_rollout_binds_all_at_once() -> None:
         type="RolloutStarted",
         status=Status.TRUE,
         reason="RolloutStarted",
-        message="Detected the new changes on the resources and started the rollout process",
+        message=RolloutText.DETECTED_NEW_CHANGES_RESOURCES_STARTED(),
         last_transition_time=NOW,
         observed_generation=2,
     )
@@ -55,7 +57,15 @@ def test_a_bad_release_reaches_one_cluster_and_says_why_the_others_wait() -> Non
     assert step.held[0] == Held(
         cluster="cluster-2",
         kind=MoveKind.UPDATE,
-        reason="3 of 3 clusters are available and at least 2 must stay so: maxUnavailable 1 lets cluster-1 go first",
+        reason=(
+            "3 of 3 clusters are "
+            + RolloutText.LETS_GO_FIRST(
+                state="available",
+                must=RolloutText.LEAST_MUST_STAY(floor="2"),
+                limit="maxUnavailable 1",
+                first="cluster-1",
+            )
+        ),
     )
     waiting = find_condition(step.bindings[1].conditions, "RolloutStarted", generation=1)
     assert waiting is not None
@@ -63,7 +73,7 @@ def test_a_bad_release_reaches_one_cluster_and_says_why_the_others_wait() -> Non
         type="RolloutStarted",
         status=Status.FALSE,
         reason="RolloutNotStartedYet",
-        message="The rollout strategy holds the latest resources back for now",
+        message=ModelText.ROLLOUT_STRATEGY_HOLDS_LATEST_RESOURCES(),
         last_transition_time=NOW,
         observed_generation=1,
     )
@@ -72,8 +82,15 @@ def test_a_bad_release_reaches_one_cluster_and_says_why_the_others_wait() -> Non
     assert stuck.moves == ()
     assert len(stuck.held) == 2
     assert stuck.held[1].reason == (
-        "2 of 3 clusters are available and at least 2 must stay so: "
-        "maxUnavailable 1 allows no further update until cluster-1 is available"
+        "2 of 3 clusters are "
+        + RolloutText.ALLOWS_NO_FURTHER(
+            state="available",
+            must=RolloutText.LEAST_MUST_STAY(floor="2"),
+            limit="maxUnavailable 1",
+            what="",
+            until="",
+            remedy="update until cluster-1 is available",
+        )
     )
     assert stuck.bindings == step.bindings
     assert stuck.wait == timedelta(seconds=60)
@@ -86,8 +103,12 @@ def test_the_fix_reaches_the_broken_cluster_at_once_where_the_floor_holds() -> N
         Move(
             cluster="cluster-1",
             kind=MoveKind.UPDATE,
-            reason="s-2 replaces s-1; Available is still False there (NotAllWorkAreAvailable), "
-            "so no further cluster becomes unavailable",
+            reason=(
+                "s-2 replaces "
+                + RolloutText.STILL_FALSE_NO_FURTHER_CLUSTER(
+                    change="s-1", worst="Available", reason="NotAllWorkAreAvailable"
+                )
+            ),
         ),
     )
 
@@ -117,7 +138,10 @@ def test_a_real_failure_is_updated_without_budget() -> None:
             cluster="a",
             kind=MoveKind.UPDATE,
             failed=True,
-            reason="s-1 replaces s-0; Applied is False there (ApplyFailed), so the update needs no budget",
+            reason=(
+                "s-1 replaces "
+                + RolloutText.FALSE_UPDATE_NEEDS_NO_BUDGET(change="s-0", worst="Applied", reason="ApplyFailed")
+            ),
         ),
     )
 
@@ -129,13 +153,13 @@ def test_a_changed_apply_strategy_goes_out_under_the_budget() -> None:
             THREE, latest="s-0", max_unavailable=1, apply_strategy=ApplyStrategy(type=ApplyStrategyType.REPORT_DIFF)
         )
     )
-    assert plan.moves == (Move(cluster="cluster-1", kind=MoveKind.UPDATE, reason="the apply strategy has changed"),)
+    assert plan.moves == (Move(cluster="cluster-1", kind=MoveKind.UPDATE, reason=RolloutText.APPLY_STRATEGY_CHANGED()),)
     assert [b.apply_strategy.type for b in plan.bindings] == ["ReportDiff", "ClientSideApply", "ClientSideApply"]
 
 
 def test_a_changed_override_makes_only_its_clusters_stale() -> None:
     plan = plan_rollout(request(THREE, latest="s-0", overrides={"cluster-2": (("cro-0",), ())}))
-    assert [(m.cluster, m.reason) for m in plan.moves] == [("cluster-2", "the overrides that concern it have changed")]
+    assert [(m.cluster, m.reason) for m in plan.moves] == [("cluster-2", RolloutText.OVERRIDES_CONCERN_CHANGED())]
     assert plan.up_to_date == ("cluster-1", "cluster-3")
 
 
@@ -153,7 +177,7 @@ def test_removal_marks_the_binding_and_waits_for_its_successor() -> None:
         (MoveKind.BIND, "east-1"),
         (MoveKind.BIND, "east-2"),
     ]
-    assert plan.moves[0] == Move(cluster="west-1", kind=MoveKind.REMOVE, reason="the cluster is no longer picked")
+    assert plan.moves[0] == Move(cluster="west-1", kind=MoveKind.REMOVE, reason=RolloutText.CLUSTER_NO_LONGER_PICKED())
     assert plan.bindings[2] == replace(bindings[2], deleting=NOW)
     assert plan.bindings[3] == bindings[3]
     again = plan_rollout(request(plan.bindings, **limits))
@@ -161,8 +185,17 @@ def test_removal_marks_the_binding_and_waits_for_its_successor() -> None:
         Held(
             cluster="west-2",
             kind=MoveKind.REMOVE,
-            reason="1 of 2 clusters is available and at least 1 must stay so: "
-            "maxUnavailable 25% (1) allows no further removal until east-1 and east-2 are available",
+            reason=(
+                "1 of 2 clusters is "
+                + RolloutText.ALLOWS_NO_FURTHER(
+                    state="available",
+                    must=RolloutText.LEAST_MUST_STAY(floor="1"),
+                    limit="maxUnavailable 25% (1)",
+                    what="",
+                    until="",
+                    remedy="removal until east-1 and east-2 are available",
+                )
+            ),
         ),
     )
 
@@ -170,14 +203,27 @@ def test_removal_marks_the_binding_and_waits_for_its_successor() -> None:
 @pytest.mark.parametrize(
     ("idle", "picked", "asked", "said"),
     [
-        ("a", "x", 2, " until 1 more cluster can be picked; a is not available either: maxUnavailable 2 clears it"),
+        (
+            "a",
+            "x",
+            2,
+            (
+                " until 1 more "
+                + RolloutText.CAN_BE_PICKED(count="cluster")
+                + RolloutText.NOT_AVAILABLE_EITHER(idle="a", are="is", enough="2", them="it")
+            ),
+        ),
         (
             "ab",
             "x",
             3,
-            " until 2 more clusters can be picked; a and b are not available either: maxUnavailable 4 clears them",
+            (
+                " until 2 more "
+                + RolloutText.CAN_BE_PICKED(count="clusters")
+                + RolloutText.NOT_AVAILABLE_EITHER(idle="a", are="and b are", enough="4", them="them")
+            ),
         ),
-        ("ab", "xy", 2, "; a and b are not available either: maxUnavailable 2 clears them"),
+        ("ab", "xy", 2, RolloutText.NOT_AVAILABLE_EITHER(idle="a", are="and b are", enough="2", them="them")),
     ],
 )
 def test_clusters_to_be_cleared_of_which_none_is_available(idle: str, picked: str, asked: int, said: str) -> None:
@@ -188,7 +234,9 @@ def test_clusters_to_be_cleared_of_which_none_is_available(idle: str, picked: st
     (reason,) = {held.reason for held in plan_rollout(request(bindings, max_unavailable=0, **limits)).held}
     state, _, rest = reason.partition(": ")
     are = "is" if len(picked) == 1 else "are"
-    assert state == f"{len(picked)} of {asked} clusters {are} available and at least {asked} must stay so"
+    assert state == (
+        f"{len(picked)} of {asked} clusters {are} available and " + RolloutText.LEAST_MUST_STAY(floor=asked)
+    )
     assert rest == f"maxUnavailable 0 allows no further removal{said}"
     enough = int(said.split("maxUnavailable ")[1].split()[0])
     assert len(plan_rollout(request(bindings, max_unavailable=enough, **limits)).moves) == len(idle)
@@ -198,9 +246,16 @@ def test_clusters_to_be_cleared_of_which_none_is_available(idle: str, picked: st
 def test_an_update_waits_for_those_that_are_in_progress_and_those_that_can_still_be_picked() -> None:
     limits: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 3, "max_unavailable": 1}
     plan = plan_rollout(request([bound("a", available()), bound("b", unavailable())], **limits))
-    state = "1 of 3 clusters is available and at least 2 must stay so: maxUnavailable 1 allows no further update"
+    state = "1 of 3 clusters is " + RolloutText.ALLOWS_NO_FURTHER(
+        state="available",
+        must=RolloutText.LEAST_MUST_STAY(floor="2"),
+        limit="maxUnavailable 1",
+        what="",
+        until="",
+        remedy="update",
+    )
     assert {h.cluster: h.reason for h in plan.held} == dict.fromkeys(
-        "ab", f"{state} until b is available or 1 more cluster can be picked"
+        "ab", (f"{state} until b is available or 1 more " + RolloutText.CAN_BE_PICKED(count="cluster"))
     )
 
 
@@ -216,8 +271,10 @@ def test_surge_is_told_with_its_numbers() -> None:
     assert plan.held[-1] == Held(
         cluster="new",
         kind=MoveKind.BIND,
-        reason="1 cluster has the resources and at most 1 may: "
-        "maxSurge 0 allows no further cluster until old is cleared",
+        reason=(
+            RolloutText.RESOURCES_MOST(count="1", verb="cluster has", most="1")
+            + RolloutText.ALLOWS_NO_FURTHER_CLUSTER(state="", limit="maxSurge 0", until=" until old is cleared")
+        ),
     )
 
 
@@ -226,13 +283,13 @@ def test_a_cluster_is_cleared_before_it_is_bound_anew() -> None:
     plan = plan_rollout(request([leaving, scheduled("a")]))
     assert plan.moves == ()
     assert [h.kind for h in plan.held] == [MoveKind.BIND]
-    assert [h.reason for h in plan.held] == ["what an earlier placement left on the cluster is still being removed"]
+    assert [h.reason for h in plan.held] == [RolloutText.EARLIER_PLACEMENT_LEFT_CLUSTER_STILL()]
 
 
 def test_without_a_snapshot_nothing_is_bound() -> None:
     plan = plan_rollout(request([scheduled("a"), bound("b")], latest=None))
     assert (plan.moves, plan.up_to_date) == ((), ("b",))
-    assert [h.reason for h in plan.held] == ["there is no resource snapshot yet"]
+    assert [h.reason for h in plan.held] == [RolloutText.NO_RESOURCE_SNAPSHOT_YET()]
 
 
 def test_a_long_list_of_names_is_cut() -> None:
@@ -252,12 +309,23 @@ def test_what_is_held_says_which_others_go_first() -> None:
         (
             MoveKind.REMOVE,
             "west-2",
-            "2 of 2 clusters are available and at least 1 must stay so: maxUnavailable 1 lets west-1 go first",
+            (
+                "2 of 2 clusters are "
+                + RolloutText.LETS_GO_FIRST(
+                    state="available",
+                    must=RolloutText.LEAST_MUST_STAY(floor="1"),
+                    limit="maxUnavailable 1",
+                    first="west-1",
+                )
+            ),
         ),
         (
             MoveKind.BIND,
             "east-2",
-            "2 clusters have the resources and at most 3 may: maxSurge 1 lets east-1 go first",
+            (
+                RolloutText.RESOURCES_MOST(count="2", verb="clusters have", most="3")
+                + RolloutText.LETS_GO_FIRST_2(state="", limit="maxSurge 1", first="east-1")
+            ),
         ),
     ]
 

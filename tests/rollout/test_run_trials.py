@@ -22,6 +22,7 @@ from gitfleet.api.strategies import ApplyStrategy
 from gitfleet.rollout.staged import steps
 from tests.rollout import run_trials
 from tests.rollout.builders import scheduled
+from tests.texts import said
 
 NAMES = {
     one.__name__: one
@@ -38,7 +39,7 @@ FOLDER = Path(__file__).parent / "runs"
 SECTIONS = {
     f"{path.stem}: {section.partition(chr(10))[0]}": section
     for path in sorted(FOLDER.glob("*.txt"))
-    for section in re.split(r"^## ", path.read_text(), flags=re.MULTILINE)[1:]
+    for section in re.split(r"^## ", said(path.read_text()), flags=re.MULTILINE)[1:]
 }
 
 

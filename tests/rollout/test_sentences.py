@@ -17,6 +17,7 @@ from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import plan_rollout, request_for
 from gitfleet.rollout.moves import set_rollout_started, start_rollout
 from gitfleet.rollout.reasons import names
+from gitfleet.rollout.texts import RolloutText
 from tests.rollout.builders import NOW, available, bound, condition, request, scheduled
 
 WEB = PlacementKey("", "web")
@@ -74,12 +75,25 @@ def test_names(clusters: list[str], said: str) -> None:
 def test_a_sentence_without_a_cluster_to_wait_for_ends_with_the_limit() -> None:
     plan = plan_rollout(request([bound("a", available())], max_unavailable=0))
     assert [held.reason for held in plan.held] == [
-        "1 of 1 clusters is available and at least 1 must stay so: maxUnavailable 0 allows no further update"
+        (
+            "1 of 1 clusters is "
+            + RolloutText.ALLOWS_NO_FURTHER(
+                state="available",
+                must=RolloutText.LEAST_MUST_STAY(floor="1"),
+                limit="maxUnavailable 0",
+                what="",
+                until="",
+                remedy="update",
+            )
+        )
     ]
     one: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 1, "max_surge": 0}
     plan = plan_rollout(request([bound("a", available(), snapshot="s-1"), scheduled("b")], **one))
     assert [held.reason for held in plan.held] == [
-        "1 cluster has the resources and at most 1 may: maxSurge 0 allows no further cluster"
+        (
+            RolloutText.RESOURCES_MOST(count="1", verb="cluster has", most="1")
+            + RolloutText.ALLOWS_NO_FURTHER_CLUSTER(state="", limit="maxSurge 0", until="")
+        )
     ]
 
 
@@ -95,7 +109,17 @@ def test_what_is_given_up_and_still_ready_is_not_counted_as_available() -> None:
     )
     assert plan.moves == ()
     assert [held.reason for held in plan.held] == [
-        "1 of 1 clusters is available and at least 1 must stay so: maxUnavailable 0 allows no further update"
+        (
+            "1 of 1 clusters is "
+            + RolloutText.ALLOWS_NO_FURTHER(
+                state="available",
+                must=RolloutText.LEAST_MUST_STAY(floor="1"),
+                limit="maxUnavailable 0",
+                what="",
+                until="",
+                remedy="update",
+            )
+        )
     ]
 
 
@@ -115,7 +139,7 @@ def test_a_rollout_of_an_older_generation_says_nothing_of_this_one() -> None:
 
 def test_a_rollout_says_what_started_it_or_why_it_did_not() -> None:
     started, held = (condition("RolloutStarted", status, "x", age=60) for status in (Status.TRUE, Status.FALSE))
-    text = "Detected the new changes on the resources and started the rollout process"
+    text = RolloutText.DETECTED_NEW_CHANGES_RESOURCES_STARTED()
     for before in (bound("a"), bound("a", started), bound("a", held)):
         for by in ("", " by run r"):
             (now,) = start_rollout(before, NOW, by).conditions

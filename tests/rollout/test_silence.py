@@ -14,13 +14,17 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Status
 from gitfleet.api.placements import PlacementType
 from gitfleet.model.rolling import MoveKind
+from gitfleet.model.texts import ModelText
 from gitfleet.rollout import LEFT_OUT_AFTER, long_silent, plan_rollout
+from gitfleet.rollout.texts import RolloutText
 from tests.rollout.builders import NOW, available, bound, condition, request, scheduled
 from tests.state.builders import T0, cluster
 
 FIVE_MINUTES = LEFT_OUT_AFTER.total_seconds()
 SILENT = condition("Available", Status.UNKNOWN, "ClusterUnreachable")
-ONE_GOES = "{} of {} clusters are available and at least {} must stay so: maxUnavailable 1 lets {} go first"
+ONE_GOES = "{} of {} clusters are " + RolloutText.LETS_GO_FIRST(
+    state="available", must=RolloutText.LEAST_MUST_STAY(floor="{}"), limit="maxUnavailable 1", first="{}"
+)
 
 
 def since(seconds: float, *clusters: str) -> dict[str, Any]:
@@ -61,8 +65,11 @@ def test_two_leave_the_target() -> None:
     for more in (limits, {}):
         plan = plan_rollout(request(fleet("d", "e", names="abcde"), max_unavailable="50%", **more, **since(300, *"de")))
         assert [m.cluster for m in plan.moves] == ["a", "b"]
-        state = (
-            "3 of 3 clusters are available and at least 1 must stay so: maxUnavailable 50% (2) lets a and b go first"
+        state = "3 of 3 clusters are " + RolloutText.LETS_GO_FIRST(
+            state="available",
+            must=RolloutText.LEAST_MUST_STAY(floor="1"),
+            limit="maxUnavailable 50% (2)",
+            first="a and b",
         )
         assert [h.reason for h in plan.held if h.cluster == "c"] == [state]
 
@@ -79,9 +86,25 @@ def test_it_leaves_the_target_and_every_count() -> None:
     plan = plan_rollout(request(fleet("e", names="abcde"), max_unavailable="50%", **limits, **since(300, "e")))
     assert [m.cluster for m in plan.moves] == ["a", "b"]
     assert {h.cluster: h.reason for h in plan.held} == {
-        "c": "4 of 4 clusters are available and at least 2 must stay so: maxUnavailable 50% (2) lets a and b go first",
-        "d": "4 of 4 clusters are available and at least 2 must stay so: maxUnavailable 50% (2) lets a and b go first",
-        "e": "e does not answer: the rollout goes on without it and reaches it when it answers again",
+        "c": (
+            "4 of 4 clusters are "
+            + RolloutText.LETS_GO_FIRST(
+                state="available",
+                must=RolloutText.LEAST_MUST_STAY(floor="2"),
+                limit="maxUnavailable 50% (2)",
+                first="a and b",
+            )
+        ),
+        "d": (
+            "4 of 4 clusters are "
+            + RolloutText.LETS_GO_FIRST(
+                state="available",
+                must=RolloutText.LEAST_MUST_STAY(floor="2"),
+                limit="maxUnavailable 50% (2)",
+                first="a and b",
+            )
+        ),
+        "e": RolloutText.NOT_ANSWER_ROLLOUT_GOES_WITHOUT(cluster="e"),
     }
 
 
@@ -133,10 +156,10 @@ def test_what_the_bindings_say_of_a_rollout_beside_silent_clusters() -> None:
         assert {c.last_transition_time for _, c in started} == {NOW}
         return {name: (c.message, c.status is Status.TRUE) for name, c in started}
 
-    done = ("Detected the new changes on the resources and started the rollout process", True)
-    waits = ("The rollout strategy holds the latest resources back for now", False)
-    left_out = ("c does not answer: the rollout goes on without it and reaches it when it answers again", False)
-    cut = ("More than half of the placement's clusters do not answer, so nothing moves", False)
+    done = (RolloutText.DETECTED_NEW_CHANGES_RESOURCES_STARTED(), True)
+    waits = (ModelText.ROLLOUT_STRATEGY_HOLDS_LATEST_RESOURCES(), False)
+    left_out = (RolloutText.NOT_ANSWER_ROLLOUT_GOES_WITHOUT(cluster="c"), False)
+    cut = (RolloutText.MORE_HALF_PLACEMENT_CLUSTERS_NOT(), False)
     assert said("c") == {"a": done, "b": waits, "c": left_out, "d": done}
     assert said("b", "c", "d") == {"a": done, **dict.fromkeys("bcd", cut)}
 
@@ -173,10 +196,7 @@ def test_a_network_fault_of_ours_moves_nothing_and_says_so(seconds: float, skip:
     assert plan.moves == ()
     update, bind = MoveKind.UPDATE, MoveKind.BIND
     assert {h.cluster: h.kind for h in plan.held} == {"a": update, "b": update, "c": update, "e": bind}
-    reason = (
-        "3 of 5 clusters do not answer (b, c and d): with more than half of them silent at once the cause may be the "
-        "network of gitfleet itself, so nothing moves until enough answer"
-    )
+    reason = RolloutText.CLUSTERS_NOT_ANSWER(count="3", of="5", do="do", silent="b, c and d")
     assert {h.reason for h in plan.held if h.cluster in "ae"} == {reason}
     alone = plan_rollout(request(fleet("a", names="a"), **since(seconds, "a"))).held
     assert [h.reason for h in alone] == [

@@ -18,6 +18,8 @@ from gitfleet.api.strategies import RollingUpdate, RolloutStrategy, RolloutStrat
 from gitfleet.model.rolling import Frozen, Held, MoveKind
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import give_up, kept_there, plan_rollout, run_awaited, silent_since, waiting_for
+from gitfleet.rollout.texts import RolloutText
+from gitfleet.views.texts import ViewsText
 from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, unavailable
 
 WEB = PlacementKey("", "web")
@@ -45,13 +47,13 @@ def held_back(message: str = "The rollout strategy holds it") -> Condition:
 @pytest.mark.parametrize(
     ("binding", "sentence"),
     [
-        (bound("a", deleting=NOW), "a is giving up its resources"),
+        (bound("a", deleting=NOW), RolloutText.GIVING_UP_RESOURCES(cluster="a")),
         (bound("a", held_back()), "a waits: The rollout strategy holds it"),
-        (scheduled("a"), "a is Scheduled and has not been rolled out"),
-        (bound("a", state=BindingState.UNSCHEDULED), "a is no longer picked and not cleared yet"),
-        (bound("a"), "a has not reported Overridden for its newest generation"),
+        (scheduled("a"), RolloutText.NOT_ROLLED_OUT(cluster="a", state="Scheduled")),
+        (bound("a", state=BindingState.UNSCHEDULED), ("a " + RolloutText.NO_LONGER_PICKED_NOT_CLEARED())),
+        (bound("a"), RolloutText.NOT_REPORTED_NEWEST_GENERATION(cluster="a", step="Overridden")),
         (bound("a", condition("Overridden", Status.TRUE, "x", generation=0)), "a has not reported Overridden for its"),
-        (bound("a", *true_up_to("Applied")), "a has not reported Applied for its newest generation"),
+        (bound("a", *true_up_to("Applied")), RolloutText.NOT_REPORTED_NEWEST_GENERATION(cluster="a", step="Applied")),
         (bound("a", *true_up_to("Available"), unavailable()), "a is not Available: NotAllWorkAreAvailable"),
         (
             bound("a", *true_up_to("Available"), replace(unavailable(), message="Deployment web is starting")),
@@ -81,7 +83,9 @@ def test_a_stale_report_of_differences_or_of_the_rollout_says_nothing() -> None:
     stale = bound(
         "a", condition("DiffReported", Status.TRUE, "x", generation=0), replace(held_back(), observed_generation=0)
     )
-    assert waiting_for(record(stale)) == ("web: a has not reported Overridden for its newest generation",)
+    assert waiting_for(record(stale)) == (
+        ("web: " + RolloutText.NOT_REPORTED_NEWEST_GENERATION(cluster="a", step="Overridden")),
+    )
 
 
 def test_the_plan_says_why_a_binding_is_held_and_each_binding_has_its_own_sentence() -> None:
@@ -90,7 +94,7 @@ def test_the_plan_says_why_a_binding_is_held_and_each_binding_has_its_own_senten
     assert waiting_for(record(bound("a", held_back()), bound("b", held_back("no")), scheduled("c")), plan) == (
         "web: a waits: 2 of 3 must stay",
         "web: b waits: no",
-        "web: c is Scheduled and has not been rolled out",
+        ("web: " + RolloutText.NOT_ROLLED_OUT(cluster="c", state="Scheduled")),
     )
 
 
@@ -112,17 +116,21 @@ def stays(name: str) -> FailedObject:
 GONE = bound("a", deleting=NOW)
 ARRIVED = bound("a", *true_up_to("Available"), available())
 ARRIVED_TOO = replace(ARRIVED, cluster="b")
-X = "has not deleted ConfigMap/web/x: x has a finalizer"
+X = RolloutText.NOT_DELETED(there="ConfigMap/web/x", there_2="", more_than_first="x has a finalizer")
 
 
 @pytest.mark.parametrize(
     ("binding", "objects", "said"),
     [
-        (GONE, [failed("x")], f"a is giving up its resources and {X}"),
-        (GONE, [failed("x"), failed("y"), failed("z")], f"a is giving up its resources and {X} (and 2 more)"),
-        (GONE, [failed("x", "Applied")], "a is giving up its resources"),
+        (GONE, [failed("x")], (RolloutText.GIVING_UP_RESOURCES(cluster="a") + f" and {X}")),
+        (
+            GONE,
+            [failed("x"), failed("y"), failed("z")],
+            (RolloutText.GIVING_UP_RESOURCES(cluster="a") + f" and {X} (and 2 more)"),
+        ),
+        (GONE, [failed("x", "Applied")], RolloutText.GIVING_UP_RESOURCES(cluster="a")),
         (GONE, [stays("w")], ""),
-        (GONE, [stays("w"), failed("x")], f"a is giving up its resources and {X}"),
+        (GONE, [stays("w"), failed("x")], (RolloutText.GIVING_UP_RESOURCES(cluster="a") + f" and {X}")),
         (ARRIVED, [stays("w")], ""),
         (ARRIVED, [failed("w", "Applied"), failed("x")], f"a {X}"),
         (ARRIVED, [failed("x", "Available")], ""),
@@ -164,11 +172,11 @@ def test_a_removal_that_is_held_says_why() -> None:
 
 def test_a_deleted_placement_says_why_it_stays_on_a_cluster() -> None:
     plan = replace(plan_rollout(request([])), held=(Held(cluster="a", kind=MoveKind.REMOVE, reason="frozen"),))
-    unfinished = ("web: a has not reported Overridden for its newest generation",)
+    unfinished = (("web: " + RolloutText.NOT_REPORTED_NEWEST_GENERATION(cluster="a", step="Overridden")),)
     assert waiting_for(record(bound("a"), deleting=True), plan) == ("web: a waits: frozen",)
     assert waiting_for(record(bound("a"), deleting=True)) == unfinished
     assert waiting_for(record(bound("a")), plan) == unfinished
-    assert waiting_for(record(GONE, deleting=True), plan) == ("web: a is giving up its resources",)
+    assert waiting_for(record(GONE, deleting=True), plan) == (("web: " + RolloutText.GIVING_UP_RESOURCES(cluster="a")),)
 
 
 def snapshot(index: int) -> ResourceSnapshot:
@@ -181,8 +189,8 @@ def having(cluster: str, index: int | None, **more: Any) -> Binding:
     return bound(cluster, snapshot="" if index is None else snapshot(index).name, **more)
 
 
-LATEST = "the latest is 2: waits for a run that names it"
-UNPICKED = "no longer picked: waits for a run that takes the placement off"
+LATEST = "the latest is 2: " + RolloutText.WAITS_RUN_NAMES()
+UNPICKED = ViewsText.NO_LONGER_PICKED() + ": waits for a run that takes the placement off"
 LEFT: dict[str, Any] = {"state": BindingState.UNSCHEDULED}
 
 
@@ -371,7 +379,7 @@ def test_what_overrides_look_at_makes_a_binding_stale(
     )
     plan = plan_rollout(asked)
     what = "labels" if stale is True else stale
-    reasons = [f"the cluster's {what} that its overrides depend on have changed"] if stale else []
+    reasons = [RolloutText.CLUSTER_OVERRIDES_DEPEND_CHANGED(what=what)] if stale else []
     assert [move.reason for move in plan.moves] == reasons
     assert [b.override_labels for b in plan.bindings] == [labels if stale else pinned]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gitfleet.analysis.texts import AnalysisText
 from gitfleet.api.scenarios import MetricRule
 from gitfleet.simulation.answers import SimulatedAnswers
 from gitfleet.simulation.cluster import SimulatedCrash
@@ -69,7 +70,7 @@ def test_a_stage_that_measures_badly_ends_the_run_before_the_next_stage() -> Non
     world.settle()
     assert said(world, "go") == FAILED
     assert clusters_of(world, "go", "last") == {"c2": "", "c3": ""}
-    numbers = "above the largest allowed 0.05, 1 time running (failureLimit 0)"
+    numbers = AnalysisText.ABOVE_LARGEST_ALLOWED(named="", number_text="0.05, 1 time running (failureLimit 0)")
     assert message(world, "go", "Succeeded").endswith(numbers)
     assert message(world, "go", "Succeeded").startswith("stage first: error-rate was 0.12 at ")
 

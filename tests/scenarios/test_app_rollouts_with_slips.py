@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from gitfleet.api.workload_records import RollingState
+from gitfleet.views.texts import ViewsText
+from gitfleet.workload.texts import WorkloadText
 from tests.builders import deployment, namespace, placement
 from tests.scenarios.test_rollouts_one_after_another import Played
 from tests.scenarios.test_workload_rollout_changes import images
@@ -44,8 +46,11 @@ def over(newest: int) -> World:
 
 
 SLIPS: dict[str, tuple[Callable[[int], dict[str, Any]], str]] = {
-    "a revision too far": (lambda right: named(right + 1), "placement web has no snapshot {next} yet"),
-    "another number": (lambda right: named(222), "placement web has no snapshot 222 yet"),
+    "a revision too far": (
+        lambda right: named(right + 1),
+        ("placement " + ViewsText.NO_SNAPSHOT(name="web", index="{next} yet")),
+    ),
+    "another number": (lambda right: named(222), ("placement " + ViewsText.NO_SNAPSHOT(name="web", index="222 yet"))),
     "a component": (lambda right: named(right, "wbe"), "has no workload wbe"),
 }
 
@@ -92,7 +97,10 @@ def test_a_first_deployment_waits_for_no_revision() -> None:
     world = a_world(CONTENTS[0], named(7))
     assert images(world) == {"web:0": 4}, "there are no pods that could change"
     result = world.reconcile()
-    assert result is not None and "placement web has no snapshot 7 yet; its newest is 0" in result.asks[0]
+    assert (
+        result is not None
+        and ("placement " + ViewsText.NO_SNAPSHOT(name="web", index="7 yet; its newest is 0")) in result.asks[0]
+    )
 
 
 def test_what_is_as_it_was_applied_is_no_problem_of_its_placement() -> None:
@@ -150,7 +158,7 @@ def test_a_workload_that_goes_leaves_a_question_and_no_commits(plan: dict[str, A
     for _ in range(5):
         result = world.reconcile()
         assert result is not None and result.settled
-        assert "is not on the cluster and no placement brings it; correct targetRevision" in "".join(result.asks)
+        assert (ViewsText.NOT_CLUSTER() + " and no placement brings it; correct targetRevision") in "".join(result.asks)
         world.advance(seconds=60)
     assert world.state_commits() == commits and world.live("c1", "Deployment", "web", "web") is None
     world.commit(remove=[named(0)])
@@ -197,7 +205,7 @@ def test_a_placement_that_is_misspelt_moves_nothing() -> None:
 def test_a_placement_that_is_misspelt_in_the_next_release_takes_no_pods() -> None:
     played = Played([ONE], ([TWO, app_rollout("web", "1", "0", numBatches=2)], [ONE]))
     played.then(THREE, elsewhere(app_rollout("web", "2", "1", numBatches=2)), remove=[TWO])
-    assert played.least >= 4 and "there is no placement wbe; did you mean web? Correct placementRef" in played.said
+    assert played.least >= 4 and WorkloadText.NO_PLACEMENT_YOU_MEAN_CORRECT(key="wbe", meant="web") in played.said
     played.then(app_rollout("web", "2", "1", numBatches=2))
     assert (played.least >= 4, played.images) == (True, {"web:3": 4})
 
@@ -216,7 +224,10 @@ def test_a_revision_that_is_not_kept_any_more_moves_nothing() -> None:
     played = keeping_one(CONTENTS[0])
     played.then(CONTENTS[1])
     played.then(CONTENTS[2], named(0))
-    assert played.images == {"web:1": 4} and "snapshot 0 of placement web is not kept" in played.said
+    assert (
+        played.images == {"web:1": 4}
+        and WorkloadText.SNAPSHOT_PLACEMENT(index="0", key="web is not kept") in played.said
+    )
     played.then(named(2, lastBatchToRollout=0))
     assert played.images == {"web:1": 2, "web:2": 2}
 

@@ -13,13 +13,16 @@ from gitfleet.errors import Forbidden, GitfleetError, RemoteUnreachable
 from gitfleet.formats.git_names import GITFLEET
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.request_branches import RequestBranches
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.approvals import ApprovalRequest
 from gitfleet.model.state import FleetState
 from gitfleet.ports.repos import BranchChange, Person
 from gitfleet.simulation.memory_repo import MemoryCommit
+from gitfleet.views.texts import ViewsText
 from tests import builders
 from tests.scenarios.test_holds import CLUSTERS, answer, objects, only_hold, resources, settled
 from tests.scenarios.world import World
+from tests.texts import part
 
 ANN = Person(name="Ann", email="ann@example.org")
 PREFIX = "gitfleet/approve/"
@@ -74,7 +77,7 @@ def test_a_request_is_one_commit_that_a_person_can_read() -> None:
     body = "\n".join(lines)
     for text in (
         f'gitfleet reject {hold.name}, or approvals/{hold.name}.yaml with status "False", does.',
-        f"Commit {hold.commit} no longer asks for what is listed below.",
+        (f"Commit {hold.commit} " + ViewsText.NO_LONGER_ASKS() + " for what is listed below."),
         f"What goes: {hold.objects} placed objects\n\n- ",
         "From where\n\n" + "\n".join(f"- {one.cluster}: {one.objects} deleted" for one in hold.clusters),
         "What comes next\n\nOnce this is on the watched branch",
@@ -168,7 +171,7 @@ def test_somebody_elses_commits_are_left_alone_and_said_once(caplog: pytest.LogC
         world.settle()
     assert requests(world) == {branch: theirs, f"{PREFIX}mine": other}
     said = [record.getMessage() for record in caplog.records]
-    assert said == [f"the branch {PREFIX}{hold.name} has commits of somebody else, so gitfleet leaves it alone"]
+    assert said == [LoopText.BRANCH_COMMITS_SOMEBODY_ELSE_GITFLEET(branch=f"{PREFIX}{hold.name}")]
 
 
 def test_a_request_that_somebody_amended_is_theirs() -> None:
@@ -227,17 +230,16 @@ def test_a_push_that_is_refused_is_a_warning_and_stops_nothing(
             world.driver.reconcile()
     hold = only_hold(world)
     assert [record.getMessage() for record in caplog.records] == [
-        f"the branch {PREFIX}{hold.name}, which asks for an approval, cannot be kept: {error}"
+        LoopText.BRANCH_ASKS_APPROVAL(branch=f"{PREFIX}{hold.name}", error=error)
     ]
     assert (len(refused) > 3) is again
     path = f"approvals/{hold.name}.yaml"
-    sentence = (
-        f"{path}:1: Branch/{PREFIX}{hold.name}: the branch {PREFIX}{hold.name}, which asks for an approval, cannot be "
-        f"kept: {error}; add {path} by hand or with `gitfleet approve`, or let gitfleet push this branch"
+    sentence = f"{path}:1: Branch/{PREFIX}{hold.name}: " + LoopText.BRANCH_ASKS_APPROVAL(
+        branch=f"{PREFIX}{hold.name}", error=(f"{error}; " + LoopText.ADD_HAND_GITFLEET_APPROVE(path=path))
     )
     noted = [] if again else [sentence]
     assert branch_notes(world) == noted
-    assert ("cannot be kept" in world.state_text("README.md")) is not again
+    assert (part(LoopText.BRANCH_ASKS_APPROVAL) in world.state_text("README.md")) is not again
     state = world.state_commits()
     world.restart()
     result = world.reconcile()

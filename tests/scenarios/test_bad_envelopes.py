@@ -7,6 +7,7 @@ from typing import Any
 
 from gitfleet.api.conditions import ConditionType
 from gitfleet.api.faults import Severity
+from gitfleet.api.texts import ApiText
 from tests import builders
 from tests.scenarios.world import World
 
@@ -69,7 +70,7 @@ def test_an_envelope_that_an_override_breaks_is_a_work_that_is_not_synchronized(
         world.settle()
     found = synchronized(world)
     assert found["c1"][:2] == ("False", "SyncWorkFailed") and found["c2"][:2] == ("True", "AllWorkSynced")
-    assert "ResourceEnvelope web/bundle cannot be unwrapped: inner.yaml" in found["c1"][2]
+    assert ApiText.CANNOT_UNWRAPPED(key="ResourceEnvelope", place="web/bundle", why="inner.yaml") in found["c1"][2]
     assert "(cluster c1)" in found["c1"][2]
     assert values(world) == {"c1": "2", "c2": "1"}
     world.commit(override(inner("3")))

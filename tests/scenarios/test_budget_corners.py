@@ -9,7 +9,9 @@ import pytest
 
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
+from gitfleet.rollout.texts import RolloutText
 from gitfleet.simulation.cluster import ClusterEvent
+from gitfleet.works.texts import WorksText
 from tests import builders
 from tests.scenarios.explaining import explain, waiting
 from tests.scenarios.world import World
@@ -129,7 +131,7 @@ def test_a_property_in_a_value_is_rolled_out_and_one_that_is_not_known_stops_its
     world.settle()
     assert placed() == ["a", "a", "a", None]
     (said,) = [one.message for one in world.bindings("web")["c4"].conditions if one.reason == "OverriddenFailed"]
-    assert "property example.com/sku not found on cluster c4" in said
+    assert WorksText.NOT_FOUND_CLUSTER(what="property", plain="example.com/sku", cluster="c4") in said
     world.commit(*skus(c1="b", c3="a", c4="a"))
     world.settle()
     assert placed() == ["b", "a", "a", "a"], "c2 keeps what it has"
@@ -223,11 +225,20 @@ def test_what_waits_for_clusters_that_never_became_available_says_what_a_person_
     world.settle()
     world.commit(placed("c3", "c4"))
     world.settle()
-    clearing = (
-        "0 of 2 clusters are available and at least 1 must stay so: maxUnavailable 1 allows no further removal until "
-        "c3 is available; c1 and c2 are not available either: maxUnavailable 4 clears them"
+    clearing = "0 of 2 clusters are " + RolloutText.ALLOWS_NO_FURTHER(
+        state="available",
+        must=RolloutText.LEAST_MUST_STAY(floor="1"),
+        limit="maxUnavailable 1",
+        what="",
+        until="",
+        remedy=(
+            "removal until c3 is available"
+            + RolloutText.NOT_AVAILABLE_EITHER(idle="c1", are="and c2 are", enough="4", them="them")
+        ),
     )
-    adding = "3 clusters have the resources and at most 3 may: maxSurge 1 allows no further cluster until c1 and c2 are"
+    adding = RolloutText.RESOURCES_MOST(
+        count="3", verb="clusters have", most="3"
+    ) + RolloutText.ALLOWS_NO_FURTHER_CLUSTER(state="", limit="maxSurge 1", until=" until c1 and c2 are")
     expected = {"c1": clearing, "c2": clearing, "c4": f"{adding} cleared"}
     rows = {row["clusterName"]: row["why"] for row in explain(world.repo, world.fleet, world.clock, "web")}
     assert {name: rows[name] for name in expected} == expected

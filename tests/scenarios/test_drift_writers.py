@@ -9,6 +9,7 @@ import pytest
 
 from gitfleet.api.bindings import FieldWriter
 from gitfleet.api.objects import JsonObject, ObjectKey
+from gitfleet.apply.texts import ApplyText
 from tests import builders
 from tests.scenarios.test_planned_steps import plan_of
 from tests.scenarios.world import World
@@ -58,7 +59,9 @@ def test_the_writer_is_said_and_its_later_writes_elsewhere_commit_nothing(case: 
     written = f'"writtenBy":[{{"manager":"kubectl-edit","path":"/data/a","time":"{writer.time}"}}]'
     assert written in world.state_text("bindings/web/all.yaml")
     if what == "drifted":
-        sentence = "/data/a is 9 and should be 1, written by kubectl-edit"
+        sentence = ApplyText.IS_AND_SHOULD_BE(
+            path="/data/a", there="9", wanted="", by="", more_than_first="1, written by kubectl-edit"
+        )
         assert sentence in world.bindings("web")["c1"].failed[0].message
     commits = world.state_commits()
     for minute in range(1, 4):
@@ -91,4 +94,11 @@ def test_what_is_corrected_names_who_wrote_it_in_the_plan() -> None:
     edit(world, FLAG, "/data/a", "9")
     rows = [row for placement in plan_of(world)["placements"] for row in placement["operations"]]
     reasons = [row["reason"] for row in rows if row["action"] == "update"]
-    assert reasons == ["ConfigMap/web/flag drifted: /data/a is 9 and should be 1, written by kubectl-edit"]
+    assert reasons == [
+        (
+            "ConfigMap/web/flag drifted: "
+            + ApplyText.IS_AND_SHOULD_BE(
+                path="/data/a", there="9", wanted="", by="", more_than_first="1, written by kubectl-edit"
+            )
+        )
+    ]

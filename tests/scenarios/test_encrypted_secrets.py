@@ -12,6 +12,8 @@ import yaml
 
 from gitfleet.adapters.sops import AgeDecryptor
 from gitfleet.api.objects import ObjectKey, key_of
+from gitfleet.desired.texts import DesiredText
+from gitfleet.loop.texts import LoopText
 from gitfleet.simulation import requests
 from gitfleet.simulation.dry_runs import replaced
 from tests import builders
@@ -209,7 +211,7 @@ def test_a_process_without_the_key_changes_and_removes_nothing_of_it(keys: Path,
             world.restart()
             world.settle()
             (fault,) = faults(world)
-            assert "sops: cannot be used, since the file is encrypted" in fault
+            assert ("sops: " + DesiredText.CANNOT_USED_SINCE(why="the file is encrypted")) in fault
             assert password(world) == FIRST
             assert {entry.key: entry for entry in world.state().inventory["c1"].values()} == before
             world.commit(builders.config_map("web", "other", {"a": "2"}))
@@ -233,7 +235,9 @@ def test_a_cluster_that_is_behind_waits_where_the_key_of_its_version_is_gone(key
         world.commit(builders.config_map("web", "other", {"a": "2"}))
         world.settle()
     assert (password(world), password(world, "user"), other(world)) == (FIRST, "root", "2")
-    assert "Secret/web/db was not applied: resources/web/secret-db.yaml is encrypted for" in everything_recorded(world)
+    assert LoopText.NOT_APPLIED(
+        operation="Secret/web/db", why="resources/web/secret-db.yaml is encrypted for"
+    ) in everything_recorded(world)
 
 
 def test_overrides_change_what_is_encrypted_as_it_is(keys: Path) -> None:
@@ -257,8 +261,8 @@ def test_overrides_change_what_is_encrypted_as_it_is(keys: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "sentence"),
     [
-        ("/metadata/annotations", "is encrypted in more than the data and stringData of Secrets"),
-        ("/stringData/user", "has an encrypted value that is no text (put it in quotes) or of another object"),
+        ("/metadata/annotations", LoopText.ENCRYPTED_MORE_DATA_STRINGDATA_SECRETS()),
+        ("/stringData/user", LoopText.ENCRYPTED_VALUE_NO_TEXT_PUT()),
     ],
 )
 def test_an_override_brings_no_encrypted_value_to_another_object_or_field(keys: Path, path: str, sentence: str) -> None:

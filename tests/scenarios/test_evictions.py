@@ -11,14 +11,20 @@ from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.scenarios import ClusterRule
 from gitfleet.api.staged import Eviction
+from gitfleet.desired.texts import DesiredText
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.events import EventType
+from gitfleet.reconcile.texts import ReconcileText
+from gitfleet.rollout.texts import RolloutText
+from gitfleet.status.texts import StatusText
+from gitfleet.views.texts import ViewsText
 from tests import builders
 from tests.scenarios.explaining import explain
 from tests.scenarios.test_garbled_state import garble
 from tests.scenarios.world import World, nothing
 
 CLUSTERS = ("c1", "c2", "c3", "c4")
-NO_BUDGET = "Eviction is allowed, no ClusterResourcePlacementDisruptionBudget specified"
+NO_BUDGET = RolloutText.EVICTION_ALLOWED_NO_BUDGET_SPECIFIED()
 MAINTENANCE = {"key": "maintenance", "value": "true", "effect": "NoSchedule"}
 
 
@@ -99,7 +105,7 @@ def test_an_evicted_cluster_is_picked_again_at_once_without_a_taint() -> None:
     for _ in range(3):
         world.restart()
         world.settle()
-    assert removed(world) == ["c2"], "a process that knows nothing but the remote does not evict again"
+    assert removed(world) == ["c2"], "a process that knows nothing but the remote " + ViewsText.NOT_EVICT() + " again"
 
 
 def test_a_taint_first_keeps_the_cluster_empty_and_pick_n_finds_another() -> None:
@@ -172,7 +178,7 @@ def test_a_binding_that_is_being_updated_counts_as_unavailable() -> None:
     assert outcomes(world) == {"drain-c4": REFUSED}
     assert "availablePlacements: 3, totalPlacements: 4" in message(world, "drain-c4")
     world.settle()
-    assert outcomes(world) == {"drain-c4": REFUSED}, "what was refused is not tried again"
+    assert outcomes(world) == {"drain-c4": REFUSED}, "what was refused is " + LoopText.NOT_TRIED_AGAIN()
     assert removed(world) == []
 
 
@@ -182,17 +188,17 @@ def test_a_failed_placement_needs_no_budget() -> None:
     evict(world, "c1", "c2")
     world.reconcile()
     assert outcomes(world) == {"drain-c1": VALID, "drain-c2": REFUSED}
-    assert message(world, "drain-c1") == "Eviction is allowed, placement has failed"
+    assert message(world, "drain-c1") == RolloutText.EVICTION_ALLOWED_PLACEMENT_FAILED()
 
 
 @pytest.mark.parametrize(
     ("bodies", "why"),
     [
-        ([builders.eviction("e", "shop", "c1")], "Failed to find ClusterResourcePlacement targeted by eviction"),
+        ([builders.eviction("e", "shop", "c1")], RolloutText.FAILED_FIND_PLACEMENT_TARGETED_EVICTION()),
         ([builders.eviction("e", "web", "c9")], "Failed to find scheduler decision for placement in cluster"),
         (
             [builders.eviction("e", "fixed", "c1")],
-            "Found ClusterResourcePlacement with PickFixed placement type targeted by eviction",
+            RolloutText.FOUND_PLACEMENT_PICKFIXED_PLACEMENT_TYPE(),
         ),
     ],
 )
@@ -221,7 +227,7 @@ def test_an_eviction_is_decided_once_as_long_as_its_file_is_there() -> None:
     world.settle()
     (fault,) = world.state().faults
     assert (fault.object, fault.field) == ("ClusterResourcePlacementEviction/drain-c1", "spec.clusterName")
-    assert "write a new eviction under another name" in fault.message
+    assert DesiredText.CANNOT_CHANGE_ONCE_DECIDED() in fault.message
     assert the(world, "drain-c1").cluster_name == "c1"
     assert removed(world) == []
     world.commit(remove=[builders.eviction("drain-c1", "web", "c1")])
@@ -254,9 +260,11 @@ def test_an_eviction_waits_for_a_budget_that_cannot_be_read(budget: str) -> None
     world.settle()
     assert outcomes(world) == {}
     assert removed(world) == []
-    sentence = "waits to take web off c1: the disruption budget of web cannot be read; correct its file"
+    sentence = StatusText.WAITS_TAKE_OFF(
+        placement_name="web", eviction="c1", why=ReconcileText.DISRUPTION_BUDGET_CANNOT_READ(placement_name="web")
+    )
     said = [fault.message for fault in world.state().faults if fault.object.endswith("Eviction/drain-c1")]
-    assert said == [sentence] or (budget != "both" and "a file of the config repo cannot be read" in said[0])
+    assert said == [sentence] or (budget != "both" and ReconcileText.FILE_CONFIG_REPO_CANNOT_READ() in said[0])
     rows = {row["clusterName"]: row["evictions"] for row in explain(world.repo, world.fleet, world.clock, "web")}
     assert rows["c1"] == [f"drain-c1 {said[0]}"] and not rows["c2"]
     world.commit(builders.placement_budget("web", minAvailable=4))

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.texts import ApiText
+from gitfleet.desired.texts import DesiredText
 from gitfleet.model.events import EventType
 from tests import builders
 from tests.scenarios.staged_world import members, message, rolled_out, said, staged
@@ -55,9 +57,9 @@ def test_an_eviction_that_was_decided_elsewhere_is_not_carried_out(ends: dict[st
     how = (
         "was"
         if {"Executed", "Valid"} & {name for name, status in ends.items() if (name, status) not in OPEN}
-        else "may have been"
+        else ApiText.MAY_HAVE_BEEN()
     )
-    said = f"{how} decided before it came here, so nothing is done; to evict, write a new one without status"
+    said = f"{how} " + ApiText.DECIDED_BEFORE_CAME_HERE()
     assert outcomes(world) == {"drain": INVALID}
     known = [f" (It is {name})" for name in ("Executed", "Valid") if ends.get(name, "Unknown") != "Unknown"]
     assert end_of(world, "drain") == f"The eviction{(*known, '')[0]} {said}"
@@ -103,16 +105,28 @@ def with_runs(status: Any) -> tuple[World, dict[str, Any]]:
 @pytest.mark.parametrize(
     ("status", "why"),
     [
-        ({"conditions": [{"type": "Succeeded", "status": "True"}]}, f"it succeeded before it came here, {NEVER}"),
-        ({"conditions": [{"type": "Succeeded", "status": "False"}]}, f"it failed before it came here, {NEVER}"),
-        ({"conditions": [{"type": "Initialized", "status": "False"}]}, f"it began before it came here, {NEVER}"),
+        (
+            {"conditions": [{"type": "Succeeded", "status": "True"}]},
+            ("it succeeded " + ApiText.BEFORE_CAME_HERE() + f", {NEVER}"),
+        ),
+        (
+            {"conditions": [{"type": "Succeeded", "status": "False"}]},
+            ("it failed " + ApiText.BEFORE_CAME_HERE() + f", {NEVER}"),
+        ),
+        (
+            {"conditions": [{"type": "Initialized", "status": "False"}]},
+            ("it began " + ApiText.BEFORE_CAME_HERE() + f", {NEVER}"),
+        ),
         (
             {"resourceSnapshotIndexUsed": "7", "stagesStatus": [{"stageName": "all"}]},
-            f"it began before it came here with snapshot 7 of that hub, {NEVER}",
+            ("it began " + ApiText.BEFORE_CAME_HERE() + (DesiredText.SNAPSHOT_HUB(index="7") + f", {NEVER}")),
         ),
-        ({"conditions": [{"type": "Progressing", "status": "True"}]}, f"it began before it came here, {NEVER}"),
+        (
+            {"conditions": [{"type": "Progressing", "status": "True"}]},
+            ("it began " + ApiText.BEFORE_CAME_HERE() + f", {NEVER}"),
+        ),
         *(
-            (unclear, f"it may have begun before it came here, {NEVER}")
+            (unclear, ("it " + DesiredText.MAY_HAVE_BEGUN() + (" " + ApiText.BEFORE_CAME_HERE() + f", {NEVER}")))
             for unclear in (
                 {"conditions": "none"},
                 {"conditions": [3]},

@@ -9,9 +9,13 @@ from typing import Any
 import pytest
 
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
+from gitfleet.api.texts import ApiText
 from gitfleet.cli.plan_markdown import lines_of as markdown_lines
 from gitfleet.cli.plan_text import lines_of
+from gitfleet.desired.texts import DesiredText
+from gitfleet.status.texts import StatusText
 from gitfleet.views import approval_requests, held_placements_line
+from gitfleet.views.texts import ViewsText
 from tests import builders
 from tests.scenarios.staged_world import EXTERNAL, members, message, rolled_out, run_named, staged
 from tests.scenarios.test_crashes import Killer
@@ -86,22 +90,24 @@ def test_it_goes_back_once_a_person_approves_and_on_to_the_latest_snapshot_withi
     assert rolled_out(world) == OLD
     hold = only_hold(world)
     assert ([str(one) for one in hold.removals], [str(one) for one in hold.reasons], hold.objects) == (
-        ["the change of placement web from External, which ends the stages and approvals of its runs"],
+        [(ApiText.CHANGE_PLACEMENT_FROM_EXTERNAL(placement="web") + ApiText.ENDS_STAGES_APPROVALS_RUNS(change=""))],
         [WHY],
         0,
     )
-    said = f"its change from External waits for an approval of {hold.name}; until then it needs runs"
+    said = StatusText.CHANGE_FROM_EXTERNAL(
+        part=StatusText.APPROVAL_UNTIL_THEN_NEEDS_RUNS(what="waits", holds=hold.name)
+    )
     (condition,) = [
         c for record in world.state().placements.values() for c in record.conditions if "RemovalsHeld" in c.type
     ]
     assert condition.message == said
-    listed = "changes from External of web are held: `gitfleet get holds`"
+    listed = "changes from " + ViewsText.HELD_GITFLEET_GET_HOLDS(what="External", names="web")
     assert held_placements_line(reader_of(world.state()), None) == listed
     (request,) = approval_requests(world.state())
     assert "What changes" in request.body and "remove" not in request.body, request.body
     document = plan_of(world)
     for page in ("\n".join(lines_of(document)), "\n".join(markdown_lines(document)), world.state_text("README.md")):
-        assert "To let it change" in page and "remov" not in page, page
+        assert ("To " + ViewsText.LET_CHANGE()) in page and "remov" not in page, page
     approve(world)
     assert most_down(world) == 1
     assert (world.state().faults, world.state().holds) == ((), {})
@@ -132,8 +138,8 @@ def test_with_an_unfinished_run_it_stays_external_and_says_which() -> None:
     assert str(fault).startswith("placements/web.yaml:")
     assert fault.field == "spec.strategy.type"
     assert fault.message == (
-        "cannot go back to RollingUpdate while run next is unfinished; put External back, or end it: then this is held "
-        "until a person approves it"
+        DesiredText.CANNOT_GO_BACK_ROLLINGUPDATE_WHILE(runs="run", found="next is")
+        + DesiredText.THEN_HELD_UNTIL_PERSON_APPROVES(word="it")
     )
     assert is_external(world)
     assert world.state().holds == {}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.placements import PlacementKey
+from gitfleet.status.texts import StatusText
 from tests import builders
 from tests.builders import to_yaml
 from tests.scenarios.staged_world import QUICK, members, one_stage, rolled_out
@@ -221,18 +222,18 @@ def test_a_placement_that_goes_on_because_of_two_files_names_both(first: str, se
     with world.nothing_deleted():
         world.write({WEB: None, NEW: SECOND[first]})
         world.settle()
-        assert said_of(world, "web") == f"goes on as it was accepted last until the errors in {NEW} are corrected"
+        assert said_of(world, "web") == StatusText.GOES_ACCEPTED_LAST_UNTIL_ERRORS(files=NEW)
         world.write({third: SECOND[second]})
         for _ in range(2):
             world.restart()
             world.settle()
-            both = f"goes on as it was accepted last until the errors in {NEW} and {third} are corrected"
+            both = StatusText.GOES_ACCEPTED_LAST_UNTIL_ERRORS(files=f"{NEW} and {third}")
             assert said_of(world, "web") == both
             assert {f.path for f in world.state().faults if GOES_ON in f.message} == {NEW, third}
         world.write({corrected: None})
         world.settle()
         (left,) = {NEW, third} - {corrected}
-        assert said_of(world, "web") == f"goes on as it was accepted last until the errors in {left} are corrected"
+        assert said_of(world, "web") == StatusText.GOES_ACCEPTED_LAST_UNTIL_ERRORS(files=left)
     world.write({left: to_yaml(placing("shop", "web"))})
     world.settle()
     assert (names(world), said_of(world, "shop")) == ({"shop"}, "")
@@ -242,7 +243,7 @@ def test_a_placement_with_an_error_of_its_own_says_that_its_last_version_is_in_f
     world = world_with_web()
     world.write({WEB: to_yaml(placing("web", "web", "other")).replace("strategy:", "stratgy:")})
     world.settle()
-    assert said_of(world, "web") == f"goes on as it was accepted last until the errors in {WEB} are corrected"
+    assert said_of(world, "web") == StatusText.GOES_ACCEPTED_LAST_UNTIL_ERRORS(files=WEB)
     world.write({WEB: to_yaml(placing("web", "web"))})
     world.settle()
     assert said_of(world, "web") == ""
@@ -253,7 +254,7 @@ def test_a_rename_that_waits_says_where_to_read_why() -> None:
     world.commit(builders.placement_budget("web", minAvailable=1))
     world.commit(placing("shop", "web"), remove=[WEB])
     world.settle()
-    waits = f"goes on under this name until it can be called shop: the error at {NEW}:1 says what to change"
+    waits = StatusText.GOES_UNDER_NAME_UNTIL_CALLED(late="shop", where=f" at {NEW}:1")
     assert said_of(world, "web") == waits
 
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.texts import ApiText
 from tests.builders import an_object, deployment, fleet_config, member_cluster, namespace, placement
 from tests.scenarios.world import World
 
 DNS = deployment("kube-system", "dns", "dns:1", replicas=3)
 OPEN = fleet_config(policy={"allow": [{"namespaces": ["kube-system"]}]})
 DENIED = fleet_config(policy={"deny": [{"namespaces": ["ops"]}]})
-RESERVED = "its namespace is reserved; place it elsewhere, or name the namespace in spec.policy.allow of FleetConfig"
+RESERVED = "its namespace " + ApiText.RESERVED_PLACE_ELSEWHERE()
 OTHERS = "is in another namespace, and gitfleet does not place it; write the rollout in namespace"
 
 

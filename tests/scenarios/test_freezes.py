@@ -10,9 +10,12 @@ import pytest
 
 from gitfleet.api.conditions import Status, find_condition
 from gitfleet.api.scenarios import ClusterRule
+from gitfleet.rollout.texts import RolloutText
 from gitfleet.simulation.clock import ManualClock
+from gitfleet.status.texts import StatusText
 from gitfleet.views.evictions import waiting_views
 from gitfleet.views.freezes import views_of
+from gitfleet.views.texts import ViewsText
 from tests import builders
 from tests.scenarios.explaining import explain
 from tests.scenarios.staged_world import EXTERNAL, clusters_of, members, message, rolled_out, run_named, said, stage_of
@@ -131,10 +134,18 @@ def test_an_eviction_waits_for_the_end_of_a_window() -> None:
     assert result is not None
     assert result.waiting == (f"eviction ill of web from c2 waits: {WAITS}",)
     assert [(str(f.severity), f.object, f.message) for f in world.state().faults] == [
-        ("warning", "ClusterResourcePlacementEviction/ill", f"waits to take web off c2: {WAITS}")
+        (
+            "warning",
+            "ClusterResourcePlacementEviction/ill",
+            StatusText.WAITS_TAKE_OFF(placement_name="web", eviction="c2", why=WAITS),
+        )
     ]
     rows = {row["clusterName"]: row["evictions"] for row in explain(world.repo, world.fleet, world.clock, "web")}
-    assert rows == {"c1": [], "c2": [f"ill waits to take web off c2: {WAITS}"], "c3": []}
+    assert rows == {
+        "c1": [],
+        "c2": [ViewsText.WAITS_TAKE_OFF(view="ill", placement="web", cluster="c2", waits=WAITS)],
+        "c3": [],
+    }
     view = next(waiting_views(world.state().faults))
     assert (view.name, view.eviction.placement_name, view.eviction.cluster_name) == ("ill", "web", "c2")
     assert (view.valid, view.executed, view.message) == ("", "", WAITS)
@@ -194,7 +205,7 @@ def test_a_runs_stage_waits_for_the_window() -> None:
         "Initialized=True UpdateRunInitializedSuccessfully",
         "Progressing=False UpdateRunWaiting",
     ]
-    assert message(world, "go", "Progressing") == f"The updateRun waits before stage prod, {WAITS}"
+    assert message(world, "go", "Progressing") == RolloutText.UPDATERUN_WAITS(where="before stage prod", first=WAITS)
     assert stage_of(world, "go", "prod").start_time is None
     result = world.reconcile()
     assert result is not None
@@ -209,7 +220,7 @@ def test_a_run_updates_the_clusters_that_are_not_frozen_first() -> None:
     world = external("17:30", builders.stage("all"), clusters={"matchLabels": {"region": "eu"}})
     world.settle(timedelta(hours=1))
     assert rolled_out(world) == {"a1": None, "a2": None, "b1": "web:1", "b2": "web:1"}
-    assert message(world, "go", "Progressing") == f"The updateRun waits in stage all, {WAITS}"
+    assert message(world, "go", "Progressing") == RolloutText.UPDATERUN_WAITS(where="in stage all", first=WAITS)
     world.settle(timedelta(hours=3))
     assert clusters_of(world, "go", "all") == dict.fromkeys(("a1", "a2", "b1", "b2"), "ClusterUpdatingSucceeded")
 
@@ -228,10 +239,12 @@ def test_a_window_that_opens_in_a_stage_holds_its_next_clusters() -> None:
 def test_an_approval_counts_in_a_window_and_the_stage_says_what_it_waits_for_then() -> None:
     world = external("17:30", *stages(beforeStageTasks=[{"type": "Approval"}]))
     world.rest()
-    assert "waiting for approval" in stage_of(world, "go", "canary").conditions[0].message
+    assert RolloutText.NOT_ALL_BEFORE_STAGE_TASKS() in stage_of(world, "go", "canary").conditions[0].message
     world.commit({**builders.approval("go", "canary"), "metadata": {"name": "go-before-canary"}})
     world.rest()
-    assert stage_of(world, "go", "canary").conditions[0].message == f"The updateRun waits before stage canary, {WAITS}"
+    assert stage_of(world, "go", "canary").conditions[0].message == RolloutText.UPDATERUN_WAITS(
+        where="before stage canary", first=WAITS
+    )
     world.settle(timedelta(hours=3))
     assert set(rolled_out(world).values()) == {"web:1"}
 
@@ -298,7 +311,7 @@ def test_a_freeze_by_commit_holds_until_its_end() -> None:
     assert (fault.path, fault.object, fault.message) == (
         "freezes/friday.yaml",
         "Freeze/friday",
-        "has expired at 2026-11-21 06:00:00 UTC and counts for nothing; remove the file",
+        RolloutText.EXPIRED_COUNTS_NOTHING(end="2026-11-21 06:00:00 UTC"),
     )
 
 
@@ -443,9 +456,9 @@ def test_a_new_freeze_that_cannot_be_read_freezes_everything_and_an_override_lif
     world.rest()
     (why,) = waits(world).values()
     assert why.startswith(f"frozen by {FREEZE_FILE}:")
-    assert why.endswith(", a Freeze that cannot be read, until it is corrected")
+    assert why.endswith(RolloutText.FREEZE_CANNOT_READ(frozen="", place=""))
     shown, _ = views_of(world.state().freezes)
-    assert why == f"frozen by {shown.name}, a Freeze that cannot be read, until it is corrected"
+    assert why == RolloutText.FREEZE_CANNOT_READ(frozen="frozen", place=f" by {shown.name}")
     assert (shown.kind, shown.state(world.clock.now()), shown.scope) == ("Freeze", "Frozen", "everything")
     assert shown.name in world.state_text("README.md")
     lifted = builders.freeze_override("now", UNTIL, scope={"placements": ["web"]})

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.bindings import Binding
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.loop import dry_runs
+from gitfleet.loop.texts import LoopText
 from gitfleet.simulation import requests
 from gitfleet.simulation.dry_runs import replaced as replaced_as_it_is
 from tests import builders
@@ -121,9 +123,9 @@ def test_a_refused_dry_run_is_said_counts_nothing_as_a_default_and_is_tried_agai
     cluster.memory.rules = (ClusterRule(object=ObjectPattern(kind="Deployment"), apply="fail"),)
     world.settle()
     (failed,) = world.bindings("shop")["c1"].failed
-    assert "what the server filled in counts as well, since the dry run of Deployment/shop/web was refused" in (
-        failed.message
-    )
+    assert (
+        "what the server filled in counts as well, since " + KubeText.DRY_RUN_REFUSED(key="Deployment/shop/web")
+    ) in (failed.message)
     assert drifted(world) == [(GRACE, "30", None, "kubectl-edit")]
     assert asked.count("web") == 1
     cluster.memory.rules = ()
@@ -170,7 +172,7 @@ def test_a_run_until_all_is_settled_asks_about_all_first(monkeypatch: pytest.Mon
     results = [world.driver.reconcile()]
     while not results[-1].settled and len(results) < 12:
         results.append(world.driver.reconcile())
-    said = "what the server filled in on c1 is not known of all objects yet, and the next pass asks"
+    said = LoopText.SERVER_FILLED_NOT_KNOWN_ALL().format("c1")
     assert said in results[0].waiting
     assert results[-1].settled and len(results) <= 6
     # Refused, all that somebody wrote counts.

@@ -10,6 +10,7 @@ import pytest
 
 from gitfleet.api.objects import JsonObject
 from gitfleet.ports.repos import BranchChange
+from gitfleet.status.texts import StatusText
 from tests import builders
 from tests.scenarios.test_settled import only_reported
 from tests.scenarios.world import STATE, World
@@ -182,7 +183,10 @@ def test_a_forged_inventory_entry_of_a_placement_that_is_not_there_is_released()
     owners = {str(entry.placement) for owned in world.state().inventory.values() for entry in owned.values()}
     assert owners == {"web", "api"}
     assert [f.message for f in world.state().faults if f.object.startswith("StateFile/")] == [
-        "1 object stays on cluster c3 and is gitfleet's no longer: ClusterResourcePlacement ghost does not exist"
+        (
+            StatusText.OBJECT_STAYS_CLUSTER_GITFLEET_NO(cluster="c3")
+            + StatusText.NOT_EXIST(stay="", owner="ClusterResourcePlacement", owner_2="ghost")
+        )
     ]
 
 

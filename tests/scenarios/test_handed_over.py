@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.holds import HoldRule
+from gitfleet.loop.texts import LoopText
 from tests import builders
 from tests.scenarios.staged_world import EXTERNAL, QUICK, members, one_stage, rolled_out, staged
 from tests.scenarios.test_crashes import Killer
@@ -78,7 +79,7 @@ def no_freeze(world: World) -> None:
     world.commit(remove=["freezes/sale.yaml"])
 
 
-WAITS = "web stays on c1, c2 and c3 until ClusterResourcePlacement shop has its objects there"
+WAITS = "web stays on c1, c2 and c3" + LoopText.UNTIL_OBJECTS(other="ClusterResourcePlacement", other_2="shop")
 GATES = {"pin": (a_pin, no_pin), "freeze": (a_freeze, no_freeze)}
 
 
@@ -127,7 +128,7 @@ def test_a_renamed_external_placement_is_handed_over_by_the_run_of_its_new_name(
         assert owners(world) == {"web"} and not world.state().holds
         result = world.reconcile()
         assert result is not None and (result.settled, result.waiting) == (True, ())
-        assert result.asks == (f"{WAITS}, and it waits for a run: add one (`gitfleet explain shop`)",)
+        assert result.asks == ((f"{WAITS}" + LoopText.WAITS_RUN_ADD_ONE_GITFLEET(other="shop")),)
         world.commit(builders.staged_run("on", placement="shop", strategy="all"))
         handed_over(world)
 

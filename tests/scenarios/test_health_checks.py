@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from gitfleet.api.objects import JsonObject, ObjectKey, key_of
+from gitfleet.formats.texts import FormatsText
+from gitfleet.observe.texts import ObserveText
 from tests import builders
 from tests.scenarios.explaining import explain
 from tests.scenarios.world import World
@@ -68,7 +70,7 @@ def said(world: World) -> dict[str, list[str]]:
 def test_a_custom_resource_is_available_when_the_fleet_says_so() -> None:
     """The condition is KubeFleet's, the message is the cause; a failed object holds the rollout where it is."""
     world = fleet(builders.fleet_config(healthChecks=[CHECK]), database())
-    missing = "`failed` of its health check cannot be evaluated: there is no field {}"
+    missing = ObserveText.HEALTH_CHECK_CANNOT_EVALUATED(name="failed", error=FormatsText.NO_FIELD(missing="{}"))
     assert said(world) == {name: [missing.format("phase")] for name in ("c1", "c2")}
     report(world, database(), {"phase": "Ready"}, "c1", "c2")
     assert said(world) == {"c1": [], "c2": []}
@@ -79,7 +81,9 @@ def test_a_custom_resource_is_available_when_the_fleet_says_so() -> None:
     first = next(name for name, size in sizes(world).items() if size == 2)
     report(world, database(), {"phase": "Error", "conditions": [
         {"type": "Ready", "status": "False", "reason": "NoDisk", "message": "no volume of 2 GiB"}]}, first)  # fmt: skip
-    cause = "its health check says that it has failed; it is not Ready: NoDisk: no volume of 2 GiB"
+    cause = ObserveText.HEALTH_CHECK_SAYS_FAILED(
+        beside=("; " + ObserveText.NOT_READY(cause_text="NoDisk: no volume of 2 GiB"))
+    )
     (available,) = [c for c in world.bindings("web")[first].conditions if c.type == "Available"]
     assert (available.status, available.reason) == ("False", "NotAllWorkAreAvailable")
     assert available.message == f"Database/web/orders is not available: {cause}"
@@ -97,7 +101,7 @@ def test_without_a_check_the_kind_is_judged_by_gitfleet_and_a_new_check_counts_a
     assert said(world) == {"c1": [], "c2": []}
     world.commit(builders.fleet_config(healthChecks=[CHECK | {"failed": "false"}]))
     world.settle()
-    cause = ["`available` of its health check cannot be evaluated: there is no field phase"]
+    cause = [ObserveText.HEALTH_CHECK_CANNOT_EVALUATED(name="available", error=FormatsText.NO_FIELD(missing="phase"))]
     assert said(world) == {"c1": cause, "c2": cause}
     world.restart()
     world.settle()
@@ -126,7 +130,7 @@ def test_a_check_that_cannot_be_read_leaves_the_last_good_ones(field: str, value
     assert (fault.path, fault.field) == ("gitfleet.yaml", f"spec.healthChecks[0].{field}")
     assert fault.line and sentence in str(fault)
     report(world, database(), {"phase": "Error"}, "c1")
-    assert said(world) == {"c1": ["its health check says that it has failed"], "c2": []}
+    assert said(world) == {"c1": [ObserveText.HEALTH_CHECK_SAYS_FAILED(beside="")], "c2": []}
 
 
 CLAIM = builders.an_object(
@@ -142,9 +146,10 @@ WEB = builders.deployment("web", "web")
             WEB,
             {"conditions": [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded",
                              "message": "timed out progressing"}]},
-            "0 of 1 replicas are updated; ProgressDeadlineExceeded: timed out progressing",
+            (ObserveText.REPLICAS_UPDATED(updated="0", wanted="1") +
+                "; ProgressDeadlineExceeded: timed out progressing"),
         ),
-        (CLAIM, {"phase": "Lost"}, "its volume is lost"),
+        (CLAIM, {"phase": "Lost"}, ObserveText.VOLUME_LOST()),
     ],
 )  # fmt: skip
 def test_a_stuck_rollout_names_the_failure_that_the_controller_reports(

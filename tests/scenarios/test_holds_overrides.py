@@ -10,6 +10,8 @@ import pytest
 from gitfleet.api.conditions import Status
 from gitfleet.api.holds import HoldRule
 from gitfleet.api.objects import JsonObject, ObjectKey
+from gitfleet.api.texts import ApiText
+from gitfleet.apply.texts import ApplyText
 from tests import builders
 from tests.scenarios.test_holds import CLUSTERS, TEAMS, answer, objects, only_hold, settled
 from tests.scenarios.test_planned_steps import plan_of, planned
@@ -128,14 +130,18 @@ def test_the_reason_names_the_override() -> None:
     (reason,) = only_hold(world).reasons
     expected = "the commit removes 12 of the 18 objects that placement web has, from 6 clusters (more than 30%)"
     assert str(reason) == f"overrides/web-drop.yaml:18: {expected}: overrides/web-drop.yaml deletes objects there"
-    assert str(only_hold(world).removals[0]) == "ConfigMap/web/settings of placement web on cluster c1"
+    assert str(only_hold(world).removals[0]) == ApiText.PLACEMENT_CLUSTER_2(
+        object="ConfigMap/web/settings", placement="web", cluster="c1"
+    )
 
 
 def test_a_small_deletion_by_an_override_goes_out() -> None:
     world = settled()
     world.commit(*clusters("lab", "c1"), of_objects(rule(LAB), names=["app"]))
     (row,) = planned_deletes(plan_of(world))
-    assert row["reason"] == "ResourceOverride web/drop deletes it on this cluster, for ClusterResourcePlacement web"
+    assert row["reason"] == ApplyText.DELETES_CLUSTER(
+        override="ResourceOverride", override_2="web/drop", placement="ClusterResourcePlacement", placement_2="web"
+    )
     world.settle()
     assert not world.state().holds and len(objects(world)) == 53
 

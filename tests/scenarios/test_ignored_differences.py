@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.objects import key_of
+from gitfleet.api.texts import ApiText
 from gitfleet.apply import Ignored
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Update
@@ -180,16 +181,16 @@ def test_wrong_rules_are_errors_with_their_line() -> None:
     world.commit(builders.fleet_config(ignoreDifferences=rules))
     world.reconcile()
     rule, spec = "spec.ignoreDifferences", "must be a JSON Pointer such as /spec/replicas, a / in a name as ~1"
-    needs = "needs `jsonPointers` or `managers`; add the fields that are to be left alone"
+    needs = ApiText.NEEDS_JSONPOINTERS_MANAGERS()
     pointer = f"{spec}, to a field that does not say what the object is"
-    manager = "must be the name of another field manager than gitfleet and gitfleet-rollout, which are its own"
+    manager = ApiText.MUST_NAME_ANOTHER_FIELD_MANAGER(field_manager="gitfleet", rollout_manager="gitfleet-rollout")
     assert [(fault.line, fault.field, fault.message) for fault in world.state().faults] == [
         (7, f"{rule}[0].jsonPointers", needs),
         (9, f"{rule}[1].jsonPointers[0]", pointer),
         (10, f"{rule}[1].jsonPointers[1]", pointer),
         (12, f"{rule}[1].managers[0]", manager),
         (13, f"{rule}[1].managers[1]", manager),
-        (14, f"{rule}[2].jsonPointer", "is not a known field; did you mean jsonPointers?"),
+        (14, f"{rule}[2].jsonPointer", ApiText.NOT_KNOWN_FIELD(hint="did you mean jsonPointers?")),
         (14, f"{rule}[2].jsonPointers", needs),
     ]
 

@@ -9,18 +9,21 @@ from typing import Any
 import pytest
 
 from gitfleet.api.objects import JsonObject, ObjectKey
+from gitfleet.apply.texts import ApplyText
 from gitfleet.cli.plan_text import lines_of
 from gitfleet.model.events import EventType
 from gitfleet.status import sentence
+from gitfleet.status.texts import StatusText
 from tests import builders
 from tests.scenarios.test_crashes import NAMES, members
 from tests.scenarios.test_holds import answer
 from tests.scenarios.test_planned_steps import plan_of
 from tests.scenarios.world import World
+from tests.texts import part
 
 HELM = {"helm.sh/resource-policy": "keep"}
 DATA = ObjectKey("", "v1", "ConfigMap", "web", "data")
-DATA_ON_C1 = "web: ConfigMap/web/data left on c1, no longer managed"
+DATA_ON_C1 = StatusText.LEFT_NO_LONGER_MANAGED(place="web", names=": ConfigMap/web/data", cluster="c1")
 
 
 def data(annotations: Mapping[str, str] = HELM, **parts: Any) -> JsonObject:
@@ -106,7 +109,7 @@ def test_a_plan_says_what_is_left() -> None:
     world = placed(data())
     world.commit(remove=[data()])
     (line,) = (line for line in lines_of(plan_of(world)) if "ConfigMap/web/data" in line)
-    assert "stays on the cluster: helm.sh/resource-policy: keep protects it" in line
+    assert (ApplyText.STAYS_CLUSTER() + ": helm.sh/resource-policy: keep protects it") in line
 
 
 GONE = {"the placement": ["placements/web.yaml"], "the clusters": [f"clusters/{name}.yaml" for name in NAMES]}
@@ -159,7 +162,7 @@ def test_another_placement_takes_it_over() -> None:
     with world.nothing_deleted():
         world.settle()
     assert {str(entry.placement) for entry in world.state().inventory["c1"].values()} == {"other"}
-    assert not any("no longer managed" in text for text in said(world))
+    assert not any(part(StatusText.LEFT_NO_LONGER_MANAGED) in text for text in said(world))
 
 
 def test_an_override_that_deletes_it_on_a_cluster_leaves_it_there() -> None:
@@ -194,10 +197,13 @@ def test_what_it_lies_in_stays_with_it_however_late_that_goes(held: str, renamed
 
 OTHER_FILE = "resources/web/configmap-other.yaml"
 LATER = {
-    "with its placement": (["placements/web.yaml"], "web: Namespace/web left on c1, no longer managed"),
+    "with its placement": (
+        ["placements/web.yaml"],
+        StatusText.LEFT_NO_LONGER_MANAGED(place="web", names=": Namespace/web", cluster="c1"),
+    ),
     "by itself": (
         ["resources/web/namespace-web.yaml", OTHER_FILE],
-        "web: Namespace/web left on c1, no longer managed",
+        StatusText.LEFT_NO_LONGER_MANAGED(place="web", names=": Namespace/web", cluster="c1"),
     ),
 }
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.placements import PlacementKey
+from gitfleet.loop.texts import LoopText
 from tests import builders
 from tests.scenarios.staged_world import QUICK, members
 from tests.scenarios.test_holds import answer, only_hold
@@ -112,7 +113,11 @@ def test_what_moves_to_a_placement_that_only_reports_stays_on_every_cluster(on: 
         world.settle()
         assert having(world) == " ".join(on)
     where = {1: "c1", 2: "c1 and c2", 3: "c1, c2 and c3"}[len(on)]
-    keeps = f"web keeps what it no longer selects on {where} until ClusterResourcePlacement shop has its objects there"
+    keeps = (
+        "web "
+        + LoopText.KEEPS_NO_LONGER_SELECTS()
+        + (f" on {where}" + LoopText.UNTIL_OBJECTS(other="ClusterResourcePlacement", other_2="shop"))
+    )
     assert asked(world) == (
         True,
         (f"{keeps}, and it only reports differences: change its applyStrategy, or what it selects",),

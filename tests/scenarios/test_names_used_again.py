@@ -8,6 +8,7 @@ from contextlib import nullcontext
 import pytest
 
 from gitfleet.api.placements import PlacementKey
+from gitfleet.desired.texts import DesiredText
 from tests import builders
 from tests.builders import to_yaml
 from tests.scenarios.test_faulty_renames import placing
@@ -63,7 +64,7 @@ EDITS: dict[str, tuple[Files, Files]] = {
     "to another file": ({}, {at("web"): None, "placements/other.yaml": AGAIN}),
     "after an error": ({at("web"): AGAIN.replace("spec:\n", NOPE)}, {at("web"): AGAIN}),
     "after what cannot be read": ({at("web"): "kind: [\n"}, {at("web"): AGAIN}),
-    "to another file that could not be read": (
+    ("to another file that " + DesiredText.COULD_NOT_READ()): (
         {at("web"): None, "placements/other.yaml": f"kind: [\n{AGAIN}"},
         {"placements/other.yaml": AGAIN},
     ),

@@ -11,15 +11,21 @@ import pytest
 
 from gitfleet.api.notifications import NotificationEvent
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
+from gitfleet.api.texts import ApiText
 from gitfleet.errors import BadInput, RemoteUnreachable
+from gitfleet.formats.texts import FormatsText
 from gitfleet.loop.notification_queue import NotificationQueue, QueueThread
 from gitfleet.loop.notifying import FAILING_AFTER, Notifications
 from gitfleet.loop.phases import FETCH, LAST, PHASES
 from gitfleet.loop.pulse import Pass
 from gitfleet.loop.results import ReconcileResult
+from gitfleet.loop.texts import LoopText
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.notifications import NotificationMessage
 from gitfleet.ports.notifiers import Notifier
+from gitfleet.rollout.texts import RolloutText
+from gitfleet.schedule.texts import ScheduleText
+from gitfleet.status.texts import StatusText
 from gitfleet.views import Occasion
 from tests import builders
 from tests.scenarios.test_holds import answer, only_hold
@@ -36,7 +42,9 @@ class Box:
 
     def connect(self, name: str, type_: str) -> Notifier:
         if type_ == "example.broken":
-            raise BadInput(f"the file of destination {name} cannot be used: url is required; add it")
+            raise BadInput(
+                f"the file of destination {name} " + ScheduleText.CANNOT_USED() + (": url " + ApiText.REQUIRED_ADD())
+            )
         return _Into(self.got.setdefault(name, []))
 
     def said(self, name: str = "all") -> list[list[str]]:
@@ -115,7 +123,7 @@ def started(*destinations: dict[str, Any], **settings: Any) -> Told:
     return told
 
 
-COMPLETE = "rolloutComplete: web has its newest content on all of its clusters, and is available there"
+COMPLETE = "rolloutComplete: " + StatusText.NEWEST_CONTENT_ALL_CLUSTERS(placement="web")
 JOINED = ["clusterHealthy: cluster eu-1 is healthy", "clusterHealthy: cluster us-1 is healthy"]
 
 
@@ -135,19 +143,19 @@ def test_whole_messages_of_a_fleets_life() -> None:
     told.settle()
     told.commit(builders.eviction("drain", "web", "us-1"))
     told.settle()
-    evicted_by = (
-        "web: us-1 evicted by drain: Eviction is allowed, no ClusterResourcePlacementDisruptionBudget specified"
+    evicted_by = "web: us-1 evicted by drain: " + RolloutText.EVICTION_ALLOWED_NO_BUDGET_SPECIFIED()
+    unread = FormatsText.YAML_CANNOT_READ(
+        problem="", where="did not find expected node content", get=FormatsText.CHECK_INDENTATION_QUOTES_BRACKETS()
     )
-    unread = "the YAML cannot be read: did not find expected node content; check the indentation, quotes and brackets"
     assert told.box.said() == [
         JOINED,
         [COMPLETE],
         [COMPLETE],
         [
-            "error: error at placements/x.yaml:1: apiVersion: is required; add it",
+            ("error: error at placements/x.yaml:1: apiVersion: " + ApiText.REQUIRED_ADD()),
             f"error: error at placements/y.yaml:1: {unread}",
         ],
-        ["corrected: no errors and no warnings are left"],
+        [("corrected: " + StatusText.NO_ERRORS_NO_WARNINGS_LEFT())],
         ["clusterUnhealthy: cluster eu-1 is unhealthy"],
         [COMPLETE, JOINED[0]],
         [f"evicted: {evicted_by}"],
@@ -180,8 +188,9 @@ def test_a_removal_that_is_held_and_approved() -> None:
     told.write(answer(only_hold(told)))
     told.settle()
     said = (
-        "waits for approval: resources/web/deployment-web.yaml:1: the commit removes 2 of the 4 objects that the fleet "
-        "has, from 2 clusters (more than 1%): resources/web/deployment-web.yaml was removed"
+        StatusText.WAITS_APPROVAL()
+        + ": resources/web/deployment-web.yaml:1: the commit removes 2 of the 4 objects that the fleet has, "
+        "from 2 clusters (more than 1%): resources/web/deployment-web.yaml was removed"
     )
     name = told.box.got["all"][0].document["events"][0]["name"]
     assert told.box.said() == [[f"removalHeld: {name} {said}"], [f"answered: {name} approved"]]
@@ -201,7 +210,7 @@ def test_runs_and_approvals_by_scope() -> None:
     told.commit(builders.approval("one", "first"))
     told.settle()
     run = [
-        ["approvalRequested: run one: stage first waits for approval one-first"],
+        [("approvalRequested: run one: " + StatusText.STAGE_WAITS_APPROVAL(fields="first", fields_2="one-first"))],
         ["answered: run one: stage first approved: Approved"],
         ["runSucceeded: run one: UpdateRunSucceeded", COMPLETE],
     ]
@@ -244,7 +253,7 @@ def test_another_process_tells_nothing_again() -> None:
 
 
 def test_what_cannot_be_told_is_said_at_once(caplog: pytest.LogCaptureFixture) -> None:
-    unusable = "the file of destination broken cannot be used: url is required; add it"
+    unusable = "the file of destination broken " + ScheduleText.CANNOT_USED() + (": url " + ApiText.REQUIRED_ADD())
     told = started({"name": "nowhere", "type": "slack"}, {"name": "broken", "type": "example.broken"}, ALL)
     told.commit(builders.deployment("web", "web", image="web:2"))
     told.settle()
@@ -255,7 +264,10 @@ def test_what_cannot_be_told_is_said_at_once(caplog: pytest.LogCaptureFixture) -
     assert [one for one in caplog.messages if one.startswith(("nobody", "notification"))] == [
         "nobody is told by notification nowhere: no --notify nowhere=FILE says where it is",
         f"notification broken: {unusable}",
-        f"notification broken: {unusable}; tried again later, the fleet is reconciled all the same",
+        (
+            f"notification broken: {unusable}"
+            + LoopText.FLEET_RECONCILED_ALL_SAME(error="", until=LoopText.TRIED_AGAIN_LATER())
+        ),
     ]
     assert len(told.box.said()) == 3
 
@@ -273,8 +285,14 @@ def test_reconciles_that_fail() -> None:
         notifications.on_pass(Pass(result=failure, seconds=1.0))
     told.reconcile()
     assert told.box.said() == [
-        ["reconcileFailing: reconciling has failed 3 times in a row: https://x.example/*** does not answer"],
-        ["reconcileRecovered: reconciling again after 5 failures"],
+        [
+            (
+                "reconcileFailing: "
+                + LoopText.RECONCILING_FAILED_TIMES_ROW(failed="3")
+                + ": https://x.example/*** does not answer"
+            )
+        ],
+        [("reconcileRecovered: " + LoopText.RECONCILING_AGAIN_AFTER_FAILURES(failed="5"))],
     ]
 
 

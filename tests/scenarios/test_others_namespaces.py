@@ -12,6 +12,7 @@ from gitfleet.api.objects import ObjectKey
 from gitfleet.cli.plan_text import lines_of
 from gitfleet.model.events import EventType
 from gitfleet.status import sentence
+from gitfleet.status.texts import StatusText
 from tests import builders
 from tests.scenarios.test_garbled_state import garble
 from tests.scenarios.test_holds import answer
@@ -111,7 +112,7 @@ def test_what_is_selected_again_is_still_theirs(labels: dict[str, str]) -> None:
     world = begun(labels=labels)
     assert unplaced(world)
     (event,) = (event for event in world.events if event.type is EventType.RELEASED and "left" in event.fields)
-    assert sentence(event) == "shop: Namespace/shop left on c1, no longer managed"
+    assert sentence(event) == StatusText.LEFT_NO_LONGER_MANAGED(place="shop", names=": Namespace/shop", cluster="c1")
     world.commit(PLACED)
     world.settle()
     assert unplaced(world)

@@ -11,9 +11,13 @@ import pytest
 from gitfleet.api.conditions import Status
 from gitfleet.api.faults import Severity
 from gitfleet.api.placements import PlacementKey
+from gitfleet.desired.texts import DesiredText
 from gitfleet.errors import BadInput
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import PlacementRecord
+from gitfleet.model.texts import ModelText
+from gitfleet.reconcile.texts import ReconcileText
+from gitfleet.snapshots.texts import SnapshotsText
 from gitfleet.views import rollback_of
 from tests import builders
 from tests.scenarios.staged_world import EXTERNAL, QUICK, members, never, one_stage, rolled_out, run
@@ -48,7 +52,10 @@ def said_of_pin(world: World) -> tuple[str, str]:
 
 
 EVERY = ("c1", "c2", "c3")
-OTHER = "snapshot 0 of web has the digest {digest}, which is other content; write that only if it is meant, or "
+OTHER = (
+    ReconcileText.SNAPSHOT_DIGEST_OTHER_CONTENT(snapshot="0", placement="web", hash="{digest}")
+    + "; write that only if it is meant, or "
+)
 OTHER += "remove the file and revert the change instead"
 
 
@@ -68,8 +75,11 @@ def test_a_pin_gives_every_cluster_the_old_content_within_the_budget_and_later_e
     taken = record_of(world).resource_snapshots
     assert [s.index for s in taken] == [0, 1, 2, 3]
     assert (taken[3].hash, taken[3].documents) == (taken[0].hash, taken[0].documents)
-    keeps = "pins/web.yaml:1 keeps it at the content of snapshot 0 (3 drops orders)"
-    assert said_of_pin(world) == ("True", f"{keeps}; snapshot 2 waits until the file is removed")
+    keeps = "pins/web.yaml:1 " + ReconcileText.KEEPS_CONTENT_SNAPSHOT(what="it", snapshot="0 (3 drops orders)")
+    assert said_of_pin(world) == (
+        "True",
+        (f"{keeps}" + ReconcileText.WAITS_UNTIL_FILE_REMOVED_2(keeps="", waiting="snapshot 2")),
+    )
 
     commits = world.state_commits()
     world.commit(builders.deployment("web", "web", image="web:4"))
@@ -78,7 +88,10 @@ def test_a_pin_gives_every_cluster_the_old_content_within_the_budget_and_later_e
     world.settle()
     assert rolled_out(world) == dict.fromkeys(EVERY, "web:1")
     assert len(record_of(world).resource_snapshots) == 4
-    assert said_of_pin(world) == ("True", f"{keeps}; newer content waits until the file is removed")
+    assert said_of_pin(world) == (
+        "True",
+        (f"{keeps}" + ReconcileText.WAITS_UNTIL_FILE_REMOVED_2(keeps="", waiting="newer content")),
+    )
     assert world.state_commits() - commits == 1
 
     world.commit(remove=["pins/web.yaml"])
@@ -160,13 +173,13 @@ def other_digest(world: World) -> dict[str, Any]:
     return builders.pin("web", 0, digest_of(world, 1))
 
 
-STAYS = "until then nothing is rolled out, and what runs stays"
+STAYS = "until then " + DesiredText.NOTHING_ROLLED_OUT() + ", and what runs stays"
 
 
 @pytest.mark.parametrize(
     ("made", "why"),
     [
-        (no_snapshot, "web has no snapshot 7 (it has 0, 1); name one of these or remove the file"),
+        (no_snapshot, ReconcileText.NO_SNAPSHOT_NAME_ONE_THESE(placement="web", snapshot="7", known="0, 1")),
         (other_digest, OTHER),
     ],
 )
@@ -187,7 +200,7 @@ def test_a_pin_that_names_nothing_holds_the_rollout_and_takes_nothing_away(
     status, said = said_of_pin(world)
     assert (status, said.replace("(it has 0, 1, 2)", "(it has 0, 1)")) == (
         "False",
-        f"pins/web.yaml:1 cannot be followed: {why}; {STAYS}",
+        ("pins/web.yaml:" + ReconcileText.CANNOT_FOLLOWED(where="1", why=f"{why}; {STAYS}")),
     )
     world.commit(remove=["pins/web.yaml"])
     world.settle()
@@ -201,17 +214,15 @@ def test_a_pin_of_no_placement_or_of_an_external_one_is_a_warning() -> None:
     world.settle()
     (fault,) = world.state().faults
     assert str(fault) == (
-        "pins/web.yaml:6: Pin/web: spec.placement: names a placement that is not in the repo, so it is about nothing; "
-        "did you mean web?"
+        "pins/web.yaml:6: Pin/web: spec.placement: "
+        + ModelText.NAMES_PLACEMENT_NOT_REPO()
+        + (", so " + DesiredText.ABOUT_NOTHING() + "; did you mean web?")
     )
     assert set(rolled_out(world).values()) == {"web:2"}
     world.commit(pin, builders.placement("web", strategy=EXTERNAL))
     world.settle()
     (fault,) = world.state().faults
-    assert fault.message == (
-        "counts for nothing, as runs name the snapshots of web (strategy External); remove the file and go back with "
-        "`gitfleet rollback web --to 0`"
-    )
+    assert fault.message == (ReconcileText.COUNTS_NOTHING_RUNS_NAME_SNAPSHOTS(placement="web", snapshot="0"))
     assert (said_of_pin(world), set(rolled_out(world).values())) == (("", ""), {"web:2"})
     world.commit(one_stage(), run())
     world.settle()
@@ -235,7 +246,7 @@ def test_a_pin_with_an_error_keeps_its_last_good_version_and_a_second_one_is_ref
     world.settle()
     assert set(rolled_out(world).values()) == {"web:1"}
     assert [f.message for f in world.state().faults if f.severity is Severity.ERROR] == [
-        "is pinned by pins/web.yaml:1 already; remove one of the two"
+        DesiredText.PINNED_ALREADY_REMOVE_ONE_TWO(origin="pins/web.yaml:1")
     ]
     world.commit(remove=["pins/web.yaml"])
     world.settle()
@@ -370,4 +381,6 @@ def test_selectors_with_an_error_do_not_keep_a_pin_from_going_back() -> None:
     world.commit(pinned(world, 0), builders.placement("web", selectors=twice))
     world.settle()
     assert set(rolled_out(world).values()) == {"web:1"}
-    assert said_of_pin(world)[1].endswith("what it selects now cannot be used and waits until the file is removed")
+    assert said_of_pin(world)[1].endswith(
+        SnapshotsText.SELECTS_NOW_CANNOT_USED() + ReconcileText.WAITS_UNTIL_FILE_REMOVED(waiting="")
+    )

@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 
 from gitfleet.api.placements import PlacementKey
+from gitfleet.apply.texts import ApplyText
 from gitfleet.cli.fail_on import Condition
 from gitfleet.cli.plan_markdown import lines_of as markdown_lines
 from gitfleet.cli.plan_text import lines_of
+from gitfleet.cli.texts import CliText
+from gitfleet.status.texts import StatusText
+from gitfleet.views.texts import ViewsText
 from tests import builders
 from tests.scenarios.explaining import open_workspace
 from tests.scenarios.test_overrides_that_fail import failing_override, is_false
@@ -226,9 +230,11 @@ def test_what_comes_after_a_gate_is_counted_as_if_it_were_approved() -> None:
     document = plan_of(world)
     assert document["risk"]["update"]["objects"] == 6
     text, page = "\n".join(lines_of(document)), "\n".join(markdown_lines(document))
-    assert "every approval of a run is given" in text
+    assert ViewsText.LATER_STEPS_COUNTED_IF_EVERY() in text
     for line in (
-        "run gated of placement web with snapshot 1 is running",
+        ViewsText.RUN_PLACEMENT(
+            name="gated", document="", snapshot="web with snapshot 1", document_2="", why="running"
+        ),
         "stage s1 (updating): c1, c2, c3, then Approval",
         "stage s2 (pending): c4, c5, c6, then Approval",
     ):
@@ -303,7 +309,9 @@ def test_the_first_plan_counts_what_waits_for_a_namespace(clusters: str) -> None
     document = plan_of(world, clusters)
     (_, etl) = document["placements"]
     assert [row["clusterName"] for row in etl["later"]] == ["c1", "c2", "c3"]
-    assert "  later + ConfigMap/data/etl on c1, c2, c3: is not on the cluster yet" in list(lines_of(document))
+    assert ("  later + ConfigMap/data/etl on c1, c2, c3:" + ApplyText.NOT_CLUSTER_YET(key="")) in list(
+        lines_of(document)
+    )
     world.settle()
     assert happened(world, 0) == planned(document, "operations", "later")
 
@@ -314,7 +322,11 @@ def test_a_placement_that_is_on_no_cluster_says_why() -> None:
     world.commit(remove=[builders.placement("data")])
     lines = list(lines_of(plan_of(world)))
     at = lines.index("data/etl (PickAll): 0 clusters, 1 object, snapshot 0")
-    assert lines[at + 1] == "  not    c1, c2, c3, c4 and 2 more: target namespace does not exist on cluster"
+    assert lines[at + 1] == (
+        "  not    c1, c2, c3, c4 and 2 "
+        + StatusText.NOT_EXIST(stay="more", owner="target", owner_2="namespace")
+        + " on cluster"
+    )
 
 
 @pytest.mark.parametrize("clusters", ["simulated", "none"])
@@ -324,8 +336,10 @@ def test_an_override_that_cannot_be_applied_blocks(clusters: str) -> None:
     document = plan_of(world, clusters)
     assert [(row["placement"], row["clusterName"]) for row in document["blocked"]] == [("web", c) for c in CLUSTERS]
     (line,) = (line for line in lines_of(document) if line.startswith("blocked: "))
-    assert line.startswith("blocked: web changes nothing on c1, c2, c3, c4 and 2 more: ")
-    assert Condition("errors").met(document) == "1 placement cannot be rolled out"
+    assert line.startswith(
+        CliText.BLOCKED_CHANGES_NOTHING(placement="web", tuple="c1, c2, c3, c4 and 2 more", message="")
+    )
+    assert Condition("errors").met(document) == ("1 " + CliText.CANNOT_ROLLED_OUT(count="placement"))
     world.settle()
     assert [b.cluster for b in world.bindings("web").values() if is_false(b.conditions, "Overridden")] == ["c1"]
 
@@ -368,10 +382,10 @@ def test_risk_names_the_namespaces_that_go_and_what_each_placement_loses() -> No
     assert document["risk"]["namespaces"] == [{"name": "web", "clusters": 3}]
     assert document["risk"]["losses"] == [{"placement": "web", "objects": 9, "placed": 18, "percent": 50.0}]
     lines = list(lines_of(document))
-    assert lines[lines.index("Namespaces that go with everything in them: web (on 3 clusters).") - 1].startswith(
+    assert lines[lines.index(CliText.NAMESPACES_GO_EVERYTHING(namespaces="web (on 3 clusters)")) - 1].startswith(
         "Risk: "
     )
-    assert "What placements lose: web 9 of 18 placed objects (50%)." in lines
+    assert CliText.PLACEMENTS_LOSE(losses="web 9 of 18 placed objects (50%)") in lines
 
 
 def test_a_held_removal_is_planned_as_held() -> None:

@@ -12,12 +12,12 @@ import yaml
 
 from gitfleet.loop.driver import Driver
 from gitfleet.model.failures import Failure
-from tests import builders
+from tests import builders, texts
 from tests.loop.test_kustomize_rollout import BuiltWorld
 from tests.properties.mutating import seen
 from tests.scenarios.test_faulty_commits import override
 
-POISONED: Final = yaml.safe_load((Path(__file__).parent / "poisoned.yaml").read_text(encoding="utf-8"))
+POISONED: Final = yaml.safe_load(texts.said((Path(__file__).parent / "poisoned.yaml").read_text(encoding="utf-8")))
 OTHER: Final = "resources/other/deployment-web.yaml"
 CHUNKS: Final = 6
 

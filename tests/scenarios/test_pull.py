@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -23,8 +24,10 @@ from gitfleet.loop.agent import AgentStep
 from gitfleet.loop.agent_loop import AgentLoop
 from gitfleet.loop.runner import Wake
 from gitfleet.loop.steps import Step
+from gitfleet.loop.texts import LoopText
 from gitfleet.ports.repos import BranchChange
 from gitfleet.pull import read_delivery, read_report, report_content
+from gitfleet.pull.texts import PullText
 from gitfleet.simulation.cluster import SimulatedCrash
 from tests.builders import (
     config_map,
@@ -38,6 +41,7 @@ from tests.builders import (
 )
 from tests.scenarios.pull_world import PullWorld, pulled_cluster
 from tests.scenarios.world import STATE, end_of
+from tests.texts import part
 
 MEMBER, DELIVER = "gitfleet/member/shop-1", "gitfleet/deliver/shop-1"
 WEB = (namespace("web"), deployment("web", "web", "web:1"), config_map("web", "settings", {"k": "1"}))
@@ -281,7 +285,7 @@ def edited(change: Callable[[dict[str, bytes]], dict[str, bytes]]) -> Callable[[
         (edited(lambda files: {"other.yaml": b"{}\n"}), "has no report.yaml"),
         (
             edited(lambda files: {**files, "report.yaml": files["report.yaml"].replace(b"shop-1", b"eu-1")}),
-            'is of another cluster, "eu-1"',
+            PullText.ANOTHER_CLUSTER(cluster="eu-1"),
         ),
     ],
 )
@@ -332,7 +336,7 @@ def test_a_report_of_the_future_does_not_count_and_a_clock_that_is_a_little_ahea
     world.restart()
     world.reconcile()
     assert health(world)[0] == "Unknown"
-    assert "set its clock" in health(world)[1]
+    assert part(LoopText.AGENT_REPORTS_NOT_YET) in health(world)[1]
     ahead = time_text(world.clock.now() + timedelta(minutes=8))
     edited(lambda files: {**files, "report.yaml": _dated(files["report.yaml"], ahead)})(world)
     world.reconcile()
@@ -579,7 +583,7 @@ def test_an_agent_that_does_not_reach_its_api_server_says_so_and_does_nothing() 
         world.turn()
         world.advance(seconds=30)
     assert health(world)[0] == "Unknown"
-    assert "does not reach the API server" in health(world)[1]
+    assert part(PullText.AGENT_NOT_REACH_API_SERVER) in health(world)[1]
     assert not [one for one in world.happenings[start:] if one.cluster == "shop-1"]
 
 
@@ -652,7 +656,7 @@ def test_an_agent_of_another_cluster_stops_before_it_does_anything() -> None:
     world.turns()
     other = world.start_agent("shop-1")
     other.identity = lambda: "other"
-    with pytest.raises(BadInput, match="was reported by another cluster"):
+    with pytest.raises(BadInput, match=re.escape(part(LoopText.REPORTED_ANOTHER_CLUSTER_ONE_AGENT))):
         other.reconcile()
 
 
@@ -667,7 +671,7 @@ def test_a_manifest_that_is_not_the_object_that_is_named_is_not_applied() -> Non
     world.report("shop-1")
     assert not [one for one in world.happenings[start:] if one.cluster == "shop-1"]
     outcomes = read_report("shop-1", world.repo.files(MEMBER)["report.yaml"]).outcomes
-    assert [(one.ok, "manifest is not in the delivery" in one.message) for one in outcomes] == [(False, True)]
+    assert [(one.ok, part(PullText.MANIFEST_NOT_DELIVERY) in one.message) for one in outcomes] == [(False, True)]
 
 
 def test_what_an_operation_came_to_is_that_very_object() -> None:
@@ -727,4 +731,4 @@ def test_an_agent_that_does_not_see_its_deliveries_is_waited_for_aloud() -> None
         world.turn()
         world.advance(seconds=5)
     assert world.driver.pull is not None
-    assert "the agent has not seen its last delivery on shop-1" in world.driver.pull.waiting
+    assert LoopText.AGENT_NOT_SEEN_LAST_DELIVERY(unseen="shop-1") in world.driver.pull.waiting

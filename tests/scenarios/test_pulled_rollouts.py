@@ -9,6 +9,7 @@ import pytest
 from gitfleet.api.deliveries import DeliveredStep, StepAction
 from gitfleet.api.workload_records import RollingState
 from gitfleet.loop.agent import AgentStep
+from gitfleet.loop.texts import LoopText
 from gitfleet.pull import read_delivery, read_report
 from gitfleet.simulation.cluster import SimulatedCrash
 from tests.builders import deployment, namespace, placement, stateful_set
@@ -74,7 +75,7 @@ def test_a_step_is_delivered_once_and_waits_for_its_agent() -> None:
     assert (step.action, step.object.name, step.patch) == (StepAction.PATCH, "web-2", {"spec": {"replicas": 2}})
     head = world.repo.fetch()[DELIVER]
     result = world.reconcile()
-    assert result is not None and "the agent has not answered on shop-1 (1 operation)" in result.waiting
+    assert result is not None and LoopText.AGENT_NOT_ANSWERED(found="shop-1 (1 operation)") in result.waiting
     assert world.repo.fetch()[DELIVER] == head, "the same step once more is no new delivery"
     assert replicas(world, "web-2") == 0, "nobody but the agent carries it out"
     world.report("shop-1")

@@ -9,6 +9,8 @@ import pytest
 
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.quarantines import Quarantine, quarantine_name
+from gitfleet.api.texts import ApiText
+from gitfleet.rollout.texts import RolloutText
 from gitfleet.views.quarantines import lifting_text
 from tests import builders
 from tests.scenarios.staged_world import (
@@ -75,8 +77,11 @@ def test_a_run_of_quarantined_content_is_refused_and_one_of_other_content_is_not
     world.settle()
     assert said(world, "again") == ["Initialized=False UpdateRunInitializedFailed"]
     assert message(world, "again", "Initialized") == (
-        f"snapshot 1 is quarantined by {one.name} (run new: {WHY}); other content goes out as always, and its "
-        "Quarantine with `lifted: true` lets this one out; then add a new run, or one of another snapshot"
+        "snapshot 1 "
+        + ApiText.QUARANTINED_OTHER_CONTENT_GOES_OUT(
+            name="", why=f"{one.name} (run new: {WHY})", lift=ApiText.QUARANTINE_LIFTED_TRUE()
+        )
+        + ("; " + RolloutText.THEN_ADD_NEW_RUN())
     )
     world.commit(builders.deployment("web", "web", image="web:3"), run("better"))
     world.settle()
@@ -139,15 +144,18 @@ def test_a_persons_quarantine_stops_a_run_on_its_way_until_it_is_taken_back() ->
     bad = quarantine(digest_of(world, 0), reason="it loses data")
     world.commit(bad)
     world.settle(limit=timedelta(hours=1))
-    why = (
-        "snapshot 0 is quarantined by web-bad (it loses data); other content goes out as always, and taking the file "
-        "away lets this one out"
+    why = "snapshot 0 " + ApiText.QUARANTINED_OTHER_CONTENT_GOES_OUT(
+        name="", why="web-bad (it loses data)", lift=ApiText.TAKING_FILE_AWAY()
     )
     assert said(world, "go") == [STARTED[0], "Progressing=False UpdateRunWaiting"]
-    assert message(world, "go", "Progressing") == f"The updateRun starts no further cluster: {why}"
+    assert message(world, "go", "Progressing") == RolloutText.UPDATERUN_STARTS_NO_FURTHER_CLUSTER(refused=why)
     assert rolled_out(world) == {"c1": "web:1", "c2": None, "c3": None}
     result = world.reconcile()
-    assert result is not None and result.settled and result.asks == (f"run go starts no further cluster: {why}",)
+    assert (
+        result is not None
+        and result.settled
+        and result.asks == (RolloutText.RUN_STARTS_NO_FURTHER_CLUSTER(run="go", refused=why),)
+    )
     world.commit(remove=[path("web-bad")])
     world.settle()
     assert (said(world, "go"), world.state().quarantines) == (SUCCEEDED, {})
@@ -176,9 +184,8 @@ def test_a_rolling_update_moves_no_further_cluster_to_quarantined_content() -> N
     world.settle()
     assert rolled_out(world) == {**had, "c4": None}
     result = world.reconcile()
-    why = (
-        "snapshot 1 is quarantined by web-bad; other content goes out as always, and taking the file away lets this "
-        "one out"
+    why = "snapshot 1 " + ApiText.QUARANTINED_OTHER_CONTENT_GOES_OUT(
+        name="", why="web-bad", lift=ApiText.TAKING_FILE_AWAY()
     )
     assert result is not None and result.settled and result.asks == (f"web: {why}",)
     assert {b.conditions[0].message for c, b in world.bindings("web").items() if had.get(c) != "web:2"} == {why}
@@ -209,7 +216,7 @@ def test_a_quarantine_with_an_error_keeps_its_last_good_version() -> None:
     world.commit(quarantine("no digest"))
     world.settle()
     (fault,) = world.state().faults
-    assert "must be the 64 hexadecimal digits of a snapshot's hash" in str(fault)
+    assert ApiText.MUST_HEXADECIMAL_DIGITS_SNAPSHOT_HASH() in str(fault)
     assert rolled_out(world) == had
 
 
@@ -230,7 +237,7 @@ def test_a_rollback_gives_no_quarantined_content_back() -> None:
     assert (said(world, "new"), rolled_out(world)) == (ENDED, {**dict.fromkeys(OLD, "web:2"), "p3": "web:1"})
     (why,) = {c.conditions[-1].message for c in stage_of(world, "new", "canary").clusters}
     assert why.startswith("web-0-snapshot, which it had, is quarantined by web-bad; ")
-    assert message(world, "new", "Succeeded").endswith("; no cluster had anything to go back to")
+    assert message(world, "new", "Succeeded").endswith("; " + RolloutText.NO_CLUSTER_ANYTHING_GO_BACK())
 
 
 @pytest.mark.parametrize("other", ["a", "z"])

@@ -8,6 +8,9 @@ import pytest
 
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
+from gitfleet.apply.texts import ApplyText
+from gitfleet.rollout.texts import RolloutText
+from gitfleet.status.texts import StatusText
 from gitfleet.views import objects_of
 from tests import builders
 from tests.scenarios.explaining import waiting
@@ -48,7 +51,9 @@ def test_an_object_that_left_the_selection() -> None:
     world = settled()
     world.commit(remove=[SETTINGS])
     world.settle()
-    assert said(world) == [f"web: c1 has not deleted ConfigMap/web/settings: {REFUSED}"]
+    assert said(world) == [
+        ("web: c1 " + RolloutText.NOT_DELETED(there="ConfigMap/web/settings", there_2="", more_than_first=REFUSED))
+    ]
     assert failed_of(world, "c1") == [
         {
             "version": "v1",
@@ -66,7 +71,16 @@ def test_a_placement_that_was_removed() -> None:
     world.commit(remove=[PLACED])
     world.settle()
     assert said(world) == [
-        f"web: c1 is giving up its resources and has not deleted ConfigMap/web/settings: {REFUSED} (and 1 more)"
+        (
+            "web: "
+            + RolloutText.GIVING_UP_RESOURCES(cluster="c1")
+            + (
+                " and "
+                + RolloutText.NOT_DELETED(
+                    there="ConfigMap/web/settings", there_2="", more_than_first=f"{REFUSED} (and 1 more)"
+                )
+            )
+        )
     ]
     there = [(one["kind"], one["name"], one["condition"]["reason"]) for one in failed_of(world, "c1")]
     assert there == [("ConfigMap", "settings", "Forbidden"), ("Namespace", "web", "Terminating")]
@@ -81,7 +95,7 @@ def test_it_is_told_once_and_changes_nothing_again() -> None:
         world.reconcile()
     assert world.state_commits() == commits
     failed = [e.fields for e in world.events if e.type == "failed"]
-    message = f"ConfigMap/web/settings is not deleted: {REFUSED}"
+    message = StatusText.NOT_DELETED(failed="ConfigMap/web/settings", failed_2=REFUSED)
     assert failed == [{"condition": "Deleted", "reason": "Forbidden", "message": message}]
 
 
@@ -90,8 +104,8 @@ def test_a_finalizer_that_nobody_removes(remove: dict[str, object]) -> None:
     world = settled(finalizer=True)
     world.commit(remove=[remove])
     world.settle()
-    whom = "c1 is giving up its resources and has" if remove is PLACED else "c1 has"
-    why = "it is being deleted and waits for its finalizers (example.com/keep)"
+    whom = (RolloutText.GIVING_UP_RESOURCES(cluster="c1") + " and has") if remove is PLACED else "c1 has"
+    why = ApplyText.BEING_DELETED_WAITS_FINALIZERS(entry="it", finalizers=" (example.com/keep)")
     why += " (and 1 more)" if remove is PLACED else ""  # the namespace that it is in
     assert said(world)[0] == f"web: {whom} not deleted ConfigMap/web/settings: {why}"
 

@@ -11,9 +11,11 @@ import pytest
 from gitfleet.api.conditions import find_condition
 from gitfleet.api.workload_records import RollingState
 from gitfleet.formats.managed_fields import ROLLOUT_MANAGER
+from gitfleet.model.texts import ModelText
 from gitfleet.ports.transport import Request, Response
 from gitfleet.simulation.cluster import SimulatedCluster
 from gitfleet.simulation.refusals import Refused
+from gitfleet.workload.texts import WorkloadText
 from tests.builders import deployment
 from tests.scenarios.pull_world import PullWorld
 from tests.scenarios.test_pulled_rollouts import pull_world
@@ -23,7 +25,9 @@ from tests.scenarios.world import World
 OLD, NEW = deployment("web", "web-1", "web:1", replicas=4), deployment("web", "web-2", "web:2", replicas=4)
 SAID = 'deployments.apps "web-2" is forbidden: User "hub" cannot patch it'
 FORBIDDEN, BROKEN = Refused(403, "Forbidden", SAID), Refused(500, "InternalError", "etcdserver: no leader")
-TO_CHANGE = "Deployment/web/web-2 is to be changed; the last attempt failed: "
+TO_CHANGE = (
+    "Deployment/web/web-2 " + WorkloadText.IS_BE_CHANGED() + ("; " + ModelText.LAST_ATTEMPT_FAILED(removeprefix=""))
+)
 
 
 @contextmanager

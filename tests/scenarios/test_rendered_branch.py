@@ -14,6 +14,7 @@ from gitfleet.errors import Forbidden, GitfleetError, RemoteUnreachable, RetryLa
 from gitfleet.formats.git_names import GITFLEET
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.rendered_branch import RenderedBranch
+from gitfleet.loop.texts import LoopText
 from gitfleet.ports.repos import BranchChange
 from gitfleet.rendered import file_content
 from gitfleet.rendered.files import file_name
@@ -22,6 +23,7 @@ from gitfleet.simulation.memory_repo import MemoryCommit
 from tests import builders
 from tests.scenarios.staged_world import QUICK, members
 from tests.scenarios.world import STATE, World
+from tests.texts import part
 
 BRANCH = "gitfleet/rendered"
 CONFIG = builders.fleet_config(rendered={"enabled": True})
@@ -254,7 +256,7 @@ def test_commits_of_somebody_else_are_undone(caplog: pytest.LogCaptureFixture) -
         with caplog.at_level(logging.WARNING):
             world.settle()
         assert files(world) == before
-        assert "has commits of somebody else, which gitfleet undoes" in caplog.text
+        assert part(LoopText.BRANCH_COMMITS_SOMEBODY_ELSE) in caplog.text
     assert warnings(world) == []
 
 
@@ -291,7 +293,7 @@ def test_a_deleted_branch_waits_while_a_folder_cannot_be_rendered() -> None:
     world.settle()
     assert files(world) == {}
     (warning,) = warnings(world)
-    assert "cannot be rendered now, and what the branch had of it is not known" in warning
+    assert part(LoopText.CANNOT_RENDERED_NOW) in warning
     world.commit(remove=[FAILING])
     twice_settled(world)
     assert images(world) == dict.fromkeys(("c1", "c2", "c3"), "web:1")
@@ -304,7 +306,7 @@ def test_a_branch_of_somebody_else_is_left_alone() -> None:
     world.commit(CONFIG, *members("c1"), *web(), builders.placement("web"))
     world.settle()
     assert files(world) == {"docs.md": b"mine"}
-    assert "holds somebody else's commits" in warnings(world)[0]
+    assert part(LoopText.BRANCH_HOLDS_SOMEBODY_ELSE_COMMITS) in warnings(world)[0]
     assert world.image("c1") == "web:1", "the fleet goes on"
     world.repo.move_branch(BRANCH, None)
     twice_settled(world)
@@ -389,7 +391,7 @@ def test_a_name_given_to_the_process_does_not_make_it_another_branch(caplog: pyt
     world.commit(CONFIG, *members("c1"), *web(), builders.placement("web"))
     for _ in range(3):
         world.driver.reconcile()
-    assert f'it cannot be the branch "{BRANCH}", which holds something else' in caplog.text
+    assert LoopText.CANNOT_BRANCH_HOLDS_SOMETHING_ELSE(rendered=BRANCH) in caplog.text
     assert {commit.author for commit in commits(world)} == {GITFLEET}
     assert not any(path.startswith("c1/") for path in files(world))
 

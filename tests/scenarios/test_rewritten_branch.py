@@ -6,10 +6,12 @@ import pytest
 
 from gitfleet.api.faults import is_error
 from gitfleet.api.fleet import ApprovalPolicy
+from gitfleet.approvals.texts import ApprovalsText
 from gitfleet.errors import BadInput
 from gitfleet.loop.approval_history import ApprovalHistory, OwnPolicy
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.request_branches import RequestBranches
+from gitfleet.loop.texts import LoopText
 from gitfleet.ports.repos import BranchChange, Person
 from tests import builders
 from tests.scenarios.explaining import open_workspace
@@ -59,7 +61,7 @@ def test_what_was_accepted_last_is_reconciled_until_a_person_accepts_the_new_hea
     new = rewrite(world, commits)
     world.settle()
     (fault,) = world.state().faults
-    said = f"main was rewritten: {new[:12]} does not come after {commits[0][:12]}, which is reconciled on"
+    said = LoopText.REWRITTEN_NOT_COME_AFTER(branch="main", new=new[:12], old=commits[0][:12])
     assert said in fault.message and f"`gitfleet approve rewrite-{new[:12]}`" in fault.message and is_error(fault)
     assert (version(world), world.state().observed_commit) == ("2", commits[0])
     assert said in world.state_text("README.md")
@@ -145,7 +147,11 @@ def test_the_policy_says_who_accepts_a_new_head() -> None:
     ("policy", "said", "warnings"),
     [
         (ApprovalPolicy(separate_duties=True), "was given by ann@example.org, who made the change (separateDuties)", 1),
-        (ApprovalPolicy(required=2), "1 of 2 approvals are there, by ann@example.org", 0),
+        (
+            ApprovalPolicy(required=2),
+            ApprovalsText.APPROVALS_ARE_THERE_BY(count="1", required="2", people="ann@example.org"),
+            0,
+        ),
     ],
 )
 def test_an_approval_that_is_not_enough_is_told_and_the_same_head_is_asked_for(

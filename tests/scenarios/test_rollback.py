@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -16,6 +17,7 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
 from gitfleet.rollout.staged import RunPhase, run_phase
 from gitfleet.views import rollback_of
+from gitfleet.views.texts import ViewsText
 from tests import builders
 from tests.scenarios.staged_world import (
     QUICK,
@@ -163,7 +165,7 @@ def test_a_rollback_in_every_state_of_a_run(phase: RunPhase) -> None:
     if phase in (RunPhase.NEW, RunPhase.REFUSED, RunPhase.INITIALIZED, RunPhase.WAITING):
         assert rolled_out(world) == OLD
     if phase in (RunPhase.REFUSED,):
-        with pytest.raises(BadInput, match="every cluster of web has snapshot 0 already"):
+        with pytest.raises(BadInput, match=re.escape(ViewsText.EVERY_CLUSTER_SNAPSHOT_ALREADY(name="web", index="0"))):
             go_back(world)
         return
     world.restart()
@@ -182,10 +184,10 @@ def test_what_cannot_be_gone_back_to_says_so_in_one_sentence() -> None:
     state = world.state()
     wanted = written(state)
     cases = {
-        ("wbe", 0, "plain"): 'there is no placement "wbe"',
-        ("web", 7, "plain"): "web has no snapshot 7",
-        ("web", 0, "nope"): 'there is no strategy "nope"',
-        ("web", 0, None): 'there is no strategy "all"',
+        ("wbe", 0, "plain"): ViewsText.NO_PLACEMENT(name="wbe"),
+        ("web", 7, "plain"): ViewsText.NO_SNAPSHOT(name="web", index="7"),
+        ("web", 0, "nope"): ViewsText.NO_STRATEGY(chosen="nope"),
+        ("web", 0, None): ViewsText.NO_STRATEGY(chosen="all"),
     }
     for (name, index, strategy), sentence in cases.items():
         with pytest.raises(BadInput) as caught:
@@ -202,7 +204,12 @@ def test_a_run_in_a_file_with_other_objects_is_left_to_people() -> None:
     state = world.state()
     both = dict(written(state).objects)
     both["runs"] = {key: replace(one, origin=Origin("runs/all.yaml", 1)) for key, one in both["runs"].items()}
-    with pytest.raises(BadInput, match=r"run go is under way, and runs/all\.yaml holds other objects too"):
+    with pytest.raises(
+        BadInput,
+        match=re.escape(
+            ViewsText.RUN_UNDER_WAY(run="go") + ViewsText.HOLDS_OTHER_OBJECTS_TOO(what="", path="runs/all.yaml")
+        ),
+    ):
         rollback_of(state, Desired(commit="", objects=both), "web", 0, "plain", lambda path: False)
 
 
@@ -215,5 +222,10 @@ def test_a_run_in_a_file_with_payload_is_left_to_people() -> None:
     assert "runs/go.yaml" in rollback_of(state, wanted, "web", 0, "plain", lambda path: False).remove
     key, body = ObjectKey("", "v1", "ConfigMap", "web", "beside"), builders.config_map("web", "beside", {})
     beside = Manifest(key=key, body=body, digest="", origin=Origin("runs/go.yaml", 9))
-    with pytest.raises(BadInput, match=r"run go is under way, and runs/go\.yaml holds other objects too"):
+    with pytest.raises(
+        BadInput,
+        match=re.escape(
+            ViewsText.RUN_UNDER_WAY(run="go") + ViewsText.HOLDS_OTHER_OBJECTS_TOO(what="", path="runs/go.yaml")
+        ),
+    ):
         rollback_of(state, replace(wanted, payload=(beside,)), "web", 0, "plain", lambda path: False)

@@ -10,6 +10,7 @@ import pytest
 
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.api.workload_records import RollingState
+from gitfleet.workload.texts import WorkloadText
 from tests.builders import deployment, member_cluster, namespace, placement, stateful_set
 from tests.scenarios.test_workload_rollout_changes import images
 from tests.scenarios.test_workload_rollouts import app_rollout, replicas, rollout
@@ -182,7 +183,9 @@ def test_a_rollout_that_has_moved_nothing_goes_and_its_source_stays_until_the_ta
     played = Played([A], ([second, trait], [A]), ([], [trait]))
     assert played.least >= 4
     assert played.images == ({"web:2": 4} if content == 2 else {"web:1": 4, "web:bad": 4})
-    assert ("0 of 4 pods of Deployment/web/web-2 are ready" in played.said) == (content == "bad")
+    assert (WorkloadText.PODS_READY(ready="0", wanted="4", live="Deployment/web/web-2") in played.said) == (
+        content == "bad"
+    )
 
 
 def test_a_source_that_stays_for_a_rollout_without_its_file_says_what_ends_that() -> None:
@@ -209,7 +212,7 @@ def test_nobody_is_asked_for_a_target_that_its_placement_still_brings() -> None:
     played = Played([A, member_cluster("c2"), member_cluster("c3")], ([bad, whole(bad, A)], []))
     (record,) = played.world.state().rollouts.values()
     said = {one.cluster: one.conditions[-1].message for one in record.clusters}
-    assert said["c3"] == "Deployment/web/web-2 is not on the cluster yet; its placement has not come to it"
+    assert said["c3"] == WorkloadText.NOT_CLUSTER_YET(target="Deployment/web/web-2")
     assert "correct targetRef" not in played.said
 
 

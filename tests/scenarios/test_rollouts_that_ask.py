@@ -3,6 +3,7 @@ clusters come after the one that waits."""
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from typing import Any
 
@@ -12,6 +13,7 @@ from gitfleet.api.scenarios import ClusterRule, ObjectPattern, WebhookRule
 from gitfleet.cli.run import fail_with_rollouts
 from gitfleet.errors import BadInput
 from gitfleet.views import rollout_failures
+from gitfleet.views.texts import ViewsText
 from tests.builders import deployment, member_cluster, namespace, placement
 from tests.scenarios.test_workload_rollouts import rollout
 from tests.scenarios.world import World
@@ -39,10 +41,17 @@ def test_nothing_else_is_waited_for(clusters: int, plan: dict[str, Any]) -> None
     assert result is not None
     assert (result.settled, result.waiting) == (True, ())
     assert any(one.startswith("rollout web/web on c") for one in result.asks)
-    failed = [f"rollout web/web failed on c{n}: webhook gate rejected: the scenario" for n in range(clusters)]
+    failed = [
+        ViewsText.ROLLOUT_FAILED(record="web/web", cluster=f"c{n}", one="webhook gate rejected: the scenario")
+        for n in range(clusters)
+    ]
     found = rollout_failures(result.state.rollouts.values())
     assert [one.startswith(tuple(failed)) for one in found] == [True] * ("rolloutWebhooks" in plan)
-    with pytest.raises(BadInput, match="rollout web/web failed on c0: ") if found else nullcontext():
+    with (
+        pytest.raises(BadInput, match=re.escape(ViewsText.ROLLOUT_FAILED(record="web/web", cluster="c0", one="")))
+        if found
+        else nullcontext()
+    ):
         fail_with_rollouts(result)
     world.commit(remove=[rollout(OLD)])
     world.commit(deployment("web", "web", "web:3", replicas=4))

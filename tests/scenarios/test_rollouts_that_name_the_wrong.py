@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.workload_records import RollingState
+from gitfleet.workload.texts import WorkloadText
 from tests.builders import an_object, deployment, namespace, placement
 from tests.scenarios.test_rollouts_one_after_another import CLUSTER, LABEL, A, B, C, Played, half, web, whole
 from tests.scenarios.test_rollouts_with_slips import app
@@ -74,7 +75,9 @@ def test_a_target_without_its_manifest_stays_while_it_has_pods() -> None:
     bad = web(2, "bad")
     played = Played([A], ([bad, whole(bad, A)], [A]), ([whole(A, bad)], []))
     assert (
-        played.least >= 4 and "no placement has Deployment/web/web-1 any more; write its manifest back" in played.said
+        played.least >= 4
+        and (WorkloadText.NO_PLACEMENT_ANY_MORE(target="Deployment/web/web-1") + "; write its manifest back")
+        in played.said
     )
     played.then(A)
     assert played.images == {"web:1": 4} and played.least >= 4

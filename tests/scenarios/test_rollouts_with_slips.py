@@ -12,6 +12,7 @@ import pytest
 
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import RollingState
+from gitfleet.workload.texts import WorkloadText
 from tests.builders import an_object, custom_definition, deployment, member_cluster, namespace, placement
 from tests.scenarios.test_workload_rollout_changes import images
 from tests.scenarios.world import World
@@ -246,7 +247,7 @@ def test_a_rollout_that_does_not_say_which_workload_it_moves_lets_none_change(
     world.commit(NEW, deployment("web", "api", "api:2", replicas=2), rollout)
     world.settle()
     assert (world.image("c1"), world.image("c1", "api")) == ("web:1", "api:1")
-    assert f"rollout web/web on c1: snapshot 2 of placement web {why}" in said(world)
+    assert ("rollout web/web on c1: " + WorkloadText.SNAPSHOT_PLACEMENT(index="2", key=f"web {why}")) in said(world)
     world.commit(right)
     world.settle()
     assert (world.image("c1"), world.image("c1", "api")) == ("web:2", "api:2")
@@ -259,7 +260,7 @@ def test_the_workload_of_a_snapshot_that_an_autoscaler_scales_stays_as_it_is() -
     world.commit(NEW, app(targetRevision="2", sourceRevision="1"))
     world.settle()
     assert images(world) == {"web:1": 4}
-    assert "its workload is scaled by HorizontalPodAutoscaler/web/web" in said(world)
+    assert WorkloadText.ITS_WORKLOAD_IS(is_scaled_by="scaled by HorizontalPodAutoscaler/web/web") in said(world)
     world.commit(remove=[HPA])
     world.settle()
     (status,) = world.state().rollouts[NamespacedName("web", "web")].clusters

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from gitfleet.api.objects import ObjectKey
+from gitfleet.model.texts import ModelText
+from gitfleet.workload.texts import WorkloadText
 from tests.builders import deployment, member_cluster, namespace, placement, stateful_set
 from tests.scenarios.test_refused_rollout_steps import FORBIDDEN, refusing
 from tests.scenarios.test_refused_rollout_steps import said as message
@@ -120,7 +122,11 @@ def test_what_refuses_to_take_it_back_is_in_the_status() -> None:
         world.fleet.cluster("c1").mutate(WEB, [{"op": "replace", "path": "/spec/paused", "value": False}])
         world.settle()
         (said,) = asked(world)
-        expected = f"Deployment/web/web is to be given back; the last attempt failed: {FORBIDDEN.message}"
+        expected = (
+            "Deployment/web/web "
+            + WorkloadText.GIVEN_BACK()
+            + ("; " + ModelText.LAST_ATTEMPT_FAILED(removeprefix=FORBIDDEN.message))
+        )
         assert expected in said and message(world, "c1") == expected
     world.settle()
     assert spec(world).get("minReadySeconds", 0) == 0 and KEY not in world.state().rollouts

@@ -11,6 +11,7 @@ from gitfleet.api.fleet import ApprovalPolicy
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.runs import ApprovalRequest
 from gitfleet.api.values import NamespacedName
+from gitfleet.approvals.texts import ApprovalsText
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.loop.approval_history import ApprovalHistory, OwnPolicy
 from gitfleet.loop.driver import Driver
@@ -205,7 +206,10 @@ def test_who_wrote_a_commit_of_the_change_may_not_approve_it(change: Any, wrote_
     refused = {n for n in PEOPLE if f"was given by {n}@example.org, who made the change" in condition.message}
     counted = sorted(f"{name}@example.org" for name in {*PEOPLE} - wrote_it)
     assert refused == wrote_it, condition.message
-    assert condition.message.startswith(f"{len(counted)} of 5 approvals are there, by {named_briefly(counted, 5)}")
+    assert condition.message.startswith(
+        f"{len(counted)}"
+        + ApprovalsText.APPROVALS_ARE_THERE_BY(count="", required="5", people=named_briefly(counted, 5))
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.loop.results import ReconcileResult
+from gitfleet.rollout.texts import RolloutText
 from tests import builders
 from tests.scenarios.test_crashes import NAMES, begin, members, payload
 from tests.scenarios.world import World
@@ -40,7 +41,9 @@ def test_an_object_whose_deletion_is_refused_keeps_the_fleet_from_being_settled(
         result = last(world)
         assert not result.changed, "every binding has arrived, and yet"
         (refused,) = result.waiting
-        assert refused.startswith("web: c2 has not deleted ConfigMap/web/settings: ")
+        assert refused.startswith(
+            "web: c2 " + RolloutText.NOT_DELETED(there="ConfigMap/web/settings", there_2="", more_than_first="")
+        )
         assert [(o.operation.cluster, o.ok) for o in result.outcomes] == [("c2", False)]
         assert not result.settled
     assert SETTINGS in world.state().inventory["c2"], "an entry leaves only when the server says NotFound"

@@ -6,8 +6,11 @@ from datetime import timedelta
 
 import pytest
 
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.conditions import find_condition
 from gitfleet.api.placements import PlacementKey
+from gitfleet.observe.texts import ObserveText
+from gitfleet.rollout.texts import RolloutText
 from gitfleet.status import cluster_progress
 from tests import builders
 from tests.scenarios.explaining import explain
@@ -54,7 +57,7 @@ def test_one_silent_cluster_does_not_stop_a_fleet() -> None:
     world.settle(limit=timedelta(minutes=10))
     assert images(world) == ["web:2", "web:1", "web:2", "web:2"]
     waiting = {row["clusterName"]: row for row in explain(world.repo, world.fleet, world.clock, "web")}
-    sentence = "c2 does not answer: the rollout goes on without it and reaches it when it answers again"
+    sentence = RolloutText.NOT_ANSWER_ROLLOUT_GOES_WITHOUT(cluster="c2")
     assert waiting["c2"]["waiting"] == [sentence]
     started = find_condition(world.bindings("web")["c2"].conditions, "RolloutStarted")
     assert started is not None
@@ -140,7 +143,9 @@ def test_a_placement_says_the_present_cause_of_each_silent_cluster() -> None:
     for cause in ("connection refused", "its certificate has expired"):
         world.fleet.cluster("c2").silent_because = cause
         silence(world, "c2")
-        sentence = f"Cluster c2 does not answer: the API server of c2 did not answer: {cause}"
+        sentence = ObserveText.CLUSTER_NOT_ANSWER(
+            cluster="c2", error=KubeText.API_SERVER_NOT_ANSWER(name="c2", error=cause)
+        )
         (condition,) = [c for c in world.bindings("web")["c2"].conditions if c.status == "Unknown"]
         assert (condition.reason, condition.message) == ("ClusterUnreachable", sentence)
         record = world.state().placements[PlacementKey("", "web")]

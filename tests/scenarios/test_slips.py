@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from gitfleet.desired.texts import DesiredText
 from tests import builders
 from tests.builders import to_yaml
 from tests.desired.commits import read
@@ -85,7 +86,11 @@ SLIPS = {
     "selector: kind in small letters": Slip(SHOP, "kind: Namespace", "kind: namespace", f"{SHOP}:9: ", "Namespace?"),
     "selector: kind in the plural": Slip(SHOP, "kind: Namespace", "kind: namespaces", f"{SHOP}:9: ", "Namespace?"),
     "selector: version that the kind never had": Slip(
-        SHOP, "version: v1", "version: v2", f"{SHOP}:8: ", "is not a version of Namespace; did you mean v1?"
+        SHOP,
+        "version: v1",
+        "version: v2",
+        f"{SHOP}:8: ",
+        DesiredText.NOT_VERSION_YOU_MEAN(groupkind="Namespace", versions="v1"),
     ),
     "selector: version with group": Slip(
         CLUSTER_WIDE, "version: v1", "version: rbac.authorization.k8s.io/v1", f"{CLUSTER_WIDE}:8: ", "did you mean v1?"
@@ -108,7 +113,11 @@ SLIPS = {
         CLUSTER_WIDE, "kind: ClusterRole", "kind: Sprocket", f"{CLUSTER_WIDE}:9: ", "is not a kind of group rbac"
     ),
     "selector: group and kind of nobody": Slip(
-        SHOP, "group: ''", "group: nobody.example", f"{SHOP}:7: ", "did you mean the core group, v1?"
+        SHOP,
+        "group: ''",
+        "group: nobody.example",
+        f"{SHOP}:7: ",
+        ("did you mean " + DesiredText.CORE_GROUP() + ", v1?"),
     ),
     "override: kind misspelt": Slip(
         OVERRIDE, "kind: Deployment", "kind: Deploymant", f"{OVERRIDE}:", "did you mean Deployment?"
@@ -118,7 +127,7 @@ SLIPS = {
         "version: v1\n",
         "version: v2\n",
         f"{OVERRIDE}:",
-        "is not a version of Deployment.apps; did you mean v1?",
+        DesiredText.NOT_VERSION_YOU_MEAN(groupkind="Deployment.apps", versions="v1"),
     ),
     "payload: kind misspelt": Slip(
         WEB, "kind: Deployment", "kind: Deploymnet", f"{WEB}:2: ", "did you mean Deployment?"
@@ -254,8 +263,9 @@ def test_payload_of_a_namespace_that_was_never_made_is_not_placed_and_says_what_
     world.settle()
     (fault,) = world.state().faults
     assert str(fault) == (
-        "resources/late.yaml:5: ConfigMap/nowhere/late: metadata.namespace: has no Namespace manifest in the repo; add "
-        "one for nowhere (with kustomize, list it under `resources`), or correct the name"
+        "resources/late.yaml:5: ConfigMap/nowhere/late: metadata.namespace: "
+        + DesiredText.NO_NAMESPACE_MANIFEST_REPO(name="nowhere")
+        + DesiredText.CORRECT_NAME(sentence="", near="")
     )
     world.write({"resources/nowhere.yaml": to_yaml(builders.namespace("nowhere"))})
     world.settle()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
+from gitfleet.rollout.texts import RolloutText
 from tests import builders
 from tests.scenarios.staged_world import (
     FAILED,
@@ -26,7 +27,7 @@ from tests.scenarios.test_crashes import Killer
 from tests.scenarios.world import World, end_of
 
 ENDED = [*FAILED, "RolledBack=True UpdateRunRolledBack"]
-WHY = "stage prod: p2 did not finish, which is more than maxFailures 0 allows"
+WHY = "stage prod: " + RolloutText.NOT_FINISH_MORE_MAXFAILURES_ALLOWS(stuck="p2", most="0")
 OLD = {"c1": "web:1", "c2": "web:1", "p1": "web:1", "p2": "web:1", "p3": "web:1"}
 
 
@@ -84,7 +85,7 @@ def test_the_clusters_that_a_run_updated_get_back_what_they_had() -> None:
     with world.nothing_deleted():
         assert settled_under_watch(world) == {"canary": 2, "prod": 1, "both": 2}, "maxConcurrency is 2 and 1"
     assert (said(world, "new"), rolled_out(world)) == (ENDED, OLD)
-    assert message(world, "new", "Succeeded") == f"{WHY}; c1, c2, p1... went back to what they had before"
+    assert message(world, "new", "Succeeded") == (f"{WHY}; " + RolloutText.WENT_BACK_BEFORE(names="c1, c2, p1..."))
     assert {b.resource_snapshot for b in world.bindings("web").values()} == {"web-0-snapshot"}
     assert clusters_of(world, "new", "prod") == {"p1": "ClusterRolledBack", "p2": "ClusterRolledBack", "p3": ""}
     result = world.reconcile()
@@ -126,7 +127,7 @@ def test_a_cluster_that_had_nothing_keeps_what_it_has() -> None:
     with world.nothing_deleted():
         world.settle()
     assert (said(world, "new"), rolled_out(world)) == (ENDED, {"p1": "web:2", "p2": "web:2"})
-    assert message(world, "new", "Succeeded").endswith("; no cluster had anything to go back to")
+    assert message(world, "new", "Succeeded").endswith("; " + RolloutText.NO_CLUSTER_ANYTHING_GO_BACK())
 
 
 def test_no_approval_holds_a_rollback_back() -> None:
@@ -149,7 +150,7 @@ def test_stop_holds_a_rollback_and_run_goes_on() -> None:
     had = rolled_out(world)
     assert "web:2" in had.values() and not run_named(world, "new").finished
     result = world.reconcile()
-    assert result is not None and "run new rolls back, and waits for spec.state Run" in result.asks
+    assert result is not None and RolloutText.RUN_ROLLS_BACK_WAITS_SPEC().format("new") in result.asks
     world.commit(run("new", state="Run"))
     world.settle()
     assert (said(world, "new"), rolled_out(world)) == (ENDED, OLD)
@@ -176,7 +177,7 @@ def test_a_rollback_that_does_not_help_says_so_and_goes_no_further() -> None:
     world.settle(limit=timedelta(minutes=20))
     result = world.reconcile()
     assert result is not None and not run_named(world, "new").finished
-    sentence = f"run new rolls back: {WHY}; p2 did not get healthy with what they had before"
+    sentence = RolloutText.RUN_ROLLS_BACK(run="new", why=(f"{WHY}" + RolloutText.NOT_GET_HEALTHY_BEFORE(stuck="p2")))
     assert sentence in result.waiting
     assert rolled_out(world)["p1"] == "web:2", "its slot is taken"
 

@@ -10,6 +10,7 @@ from gitfleet.api.conditions import find_condition
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.runs import RunConditionType
 from gitfleet.api.scenarios import ClusterRule
+from gitfleet.rollout.texts import RolloutText
 from tests import builders
 from tests.scenarios.staged_world import QUICK, SUCCEEDED, members, one_stage, run, said, stage_of, staged
 from tests.scenarios.world import World
@@ -31,7 +32,7 @@ def test_a_cluster_counts_once_it_has_been_healthy_for_so_long(restarts: bool) -
     until = f"{healthy + timedelta(minutes=5):%Y-%m-%d %H:%M:%S} UTC"
     assert result is not None
     assert [s for s in result.waiting if "healthy" in s] == [
-        f"run go waits: c1 in stage all must stay healthy until {until}"
+        RolloutText.RUN_WAITS_STAGE_MUST_STAY(run="go", list="c1", stage="all", until=until)
     ]
     assert "updating, 0/2 clusters, 1 soaking" in world.state_text("README.md")
     world.settle(each=world.restart if restarts else lambda: None)
@@ -82,7 +83,9 @@ def test_no_minute_has_more_starts_than_the_rate(rate: int, restarts: bool) -> N
     result = world.reconcile()
     assert result is not None
     later = moments(world, RunConditionType.STARTED)["c0"] + timedelta(minutes=1)
-    sentence = f"run go waits: stage all starts at most {rate} a minute, the next at {later:%Y-%m-%d %H:%M:%S} UTC"
+    sentence = "run go waits: " + RolloutText.STAGE_STARTS_MOST_MINUTE(
+        stage="all", start_rate=rate, later=f"{later:%Y-%m-%d %H:%M:%S} UTC"
+    )
     assert [s for s in result.waiting if "a minute" in s] == [sentence]
     world.settle(each=world.restart if restarts else lambda: None)
     assert said(world, "go") == SUCCEEDED

@@ -14,12 +14,15 @@ import yaml
 from gitfleet.api.runs import RunReason, RunStatus
 from gitfleet.api.scenarios import ClusterRule
 from gitfleet.api.values import NamespacedName
+from gitfleet.approvals.texts import ApprovalsText
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import run_awaited
 from gitfleet.rollout.staged import RunRequest
 from gitfleet.rollout.staged.start import initialized
+from gitfleet.rollout.texts import RolloutText
 from gitfleet.simulation.cluster import SimulatedCrash
 from gitfleet.views.runs import RequestView
+from gitfleet.views.texts import ViewsText
 from tests import builders
 from tests.scenarios.explaining import explain, open_workspace
 from tests.scenarios.staged_world import (
@@ -42,6 +45,7 @@ from tests.scenarios.staged_world import (
 )
 from tests.scenarios.test_approval_requests import asking
 from tests.scenarios.world import World
+from tests.texts import part
 
 
 def test_nothing_of_an_external_placement_is_rolled_out_without_a_run() -> None:
@@ -88,17 +92,20 @@ def test_clusters_start_by_their_label_and_name() -> None:
 REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
     "no placement": (
         [one_stage(), builders.staged_run("go", placement="wbe", strategy="all")],
-        "parent placement not found",
+        RolloutText.PARENT_PLACEMENT_NOT_FOUND(),
     ),
-    "no strategy": ([run()], "referenced updateStrategy not found: `all`"),
-    "no such snapshot": ([one_stage(), run(index=7)], "no resourceSnapshots with index `7` found for placement `web`"),
+    "no strategy": ([run()], RolloutText.REFERENCED_UPDATESTRATEGY_NOT_FOUND(strategy="all")),
+    "no such snapshot": (
+        [one_stage(), run(index=7)],
+        RolloutText.NO_RESOURCESNAPSHOTS_INDEX(index="7` found for placement `web"),
+    ),
     "a cluster in no stage": (
         [one_stage(match_labels={"tier": "gold"}), run()],
-        "some clusters are not placed in any stage, total 2, showing up to 10: c1, c2",
+        RolloutText.SOME_CLUSTERS_NOT_PLACED_ANY(count="2", most_named="10", missing="c1, c2"),
     ),
     "a cluster in two stages": (
         [builders.staged_strategy("all", builders.stage("one"), builders.stage("two")), run()],
-        "cluster `c1` appears in more than one stages",
+        RolloutText.CLUSTER_APPEARS_MORE_ONE_STAGES(name="c1"),
     ),
     "a label that is no number": (
         [one_stage(sortingLabelKey="order"), run()],
@@ -111,7 +118,7 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
             builders.placement("other"),
             builders.staged_run("go", placement="other", strategy="all"),
         ],
-        "parent placement does not have an external rollout strategy, current strategy: RollingUpdate",
+        RolloutText.PARENT_PLACEMENT_NOT_EXTERNAL_ROLLOUT(strategy="RollingUpdate"),
     ),
 }
 
@@ -132,7 +139,7 @@ SHARED = [
         ONCE,
         "approval `x-after-all` of this run would answer run `x` too, as its approval",
     ),
-    ("x", "x-all.y", ONCE, "approval `x-all.y-all` of this run would answer run `x` too, as its approval `x-all`"),
+    ("x", "x-all.y", ONCE, RolloutText.APPROVAL_RUN_WOULD_ANSWER_RUN(name="x-all.y-all", other="x", taken="x-all")),
     ("x-all.y", "x", ONCE, "approval `x-all` of this run would answer run `x-all.y` too, as its approval"),
     ("x", "x-before", ONCE, None),
     ("x", "x-all", BOTH, None),
@@ -180,7 +187,9 @@ def test_a_placement_that_is_not_scheduled_begins_no_run() -> None:
     world = staged(World(), *members("c1"), policy=builders.pick_n(3))
     world.commit(one_stage(), run())
     world.settle()
-    assert message(world, "go", "Initialized").startswith("policy snapshot `web-0` not fully scheduled yet")
+    assert message(world, "go", "Initialized").startswith(
+        RolloutText.POLICY_SNAPSHOT_NOT_FULLY_SCHEDULED(policy="web-0")
+    )
 
 
 def test_a_stage_without_clusters_and_tasks_is_skipped() -> None:
@@ -203,7 +212,7 @@ def gated() -> World:
 def test_a_stage_waits_for_the_approval_before_it() -> None:
     world = gated()
     assert said(world, "go")[1] == "Progressing=False UpdateRunWaiting"
-    waiting = "The updateRun is waiting for before-stage tasks in stage all to complete"
+    waiting = RolloutText.UPDATERUN_WAITING_BEFORE_STAGE_TASKS(stage="all")
     assert message(world, "go", "Progressing") == waiting
     assert rolled_out(world) == {"c1": None}
     stage = stage_of(world, "go", "all")
@@ -243,13 +252,21 @@ def test_a_run_is_settled_while_only_a_person_can_let_it_go_on(seconds: int) -> 
         builders.staged_run("go", placement="web", strategy="slow"),
     )
     world.settle(limit=timedelta(seconds=25))
-    sentence = "run go waits after stage all for approval go-all; `gitfleet approve go all` writes one"
+    sentence = RolloutText.RUN_WAITS_STAGE_APPROVAL(
+        run="go",
+        side="after",
+        stage="all",
+        key=RolloutText.GITFLEET_APPROVE_WRITES_ONE(why="go-all", run="go", stage="all"),
+    )
     result = world.reconcile()
     assert result is not None
     if seconds:
         (waits,) = result.waiting
         assert (result.settled, result.asks) == (False, (sentence,))
-        assert re.fullmatch(r"run go waits in stage all until 2026-\d\d-\d\d \d\d:\d\d:\d\d UTC", waits)
+        assert re.fullmatch(
+            RolloutText.RUN_WAITS_STAGE_UNTIL(run="go", stage="all", end="2026-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d UTC"),
+            waits,
+        )
         assert result.wake_at is not None
         world.settle()
         result = world.reconcile()
@@ -263,8 +280,8 @@ def test_a_run_is_settled_while_only_a_person_can_let_it_go_on(seconds: int) -> 
 @pytest.mark.parametrize(
     ("state", "sentence"),
     [
-        ("Initialize", "run go is initialized and waits for spec.state Run"),
-        ("Stop", "run go is stopped and waits for spec.state Run"),
+        ("Initialize", RolloutText.RUN_INITIALIZED_WAITS_SPEC_STATE().format("go")),
+        ("Stop", RolloutText.RUN_STOPPED_WAITS_SPEC_STATE().format("go")),
     ],
 )
 def test_a_run_that_people_keep_is_settled(state: str, sentence: str) -> None:
@@ -285,7 +302,7 @@ def test_the_page_counts_the_clusters_of_an_external_placement_that_have_its_lat
     (row,) = [line for line in world.state_text("README.md").splitlines() if "(placements/web.yaml)" in line]
     scheduled, rolled_out_, available, snapshot, waits = [cell.strip() for cell in row.split("|")][3:8]
     assert (scheduled, rolled_out_, available, snapshot) == ("2", "0/2", "2/2", "1")
-    sentence = "clusters have snapshot 0, the latest is 1: waits for a run that names it"
+    sentence = RolloutText.CLUSTERS_SNAPSHOT_LATEST(old="0", latest="1", why=RolloutText.WAITS_RUN_NAMES())
     assert sentence in waits
     explained = explain(world.repo, world.fleet, world.clock, "web")
     assert [row["waiting"] for row in explained] == [[f"strategy External: {sentence}"]] * 2
@@ -308,7 +325,7 @@ def test_a_cluster_that_an_external_placement_leaves_waits_for_a_run() -> None:
     assert result is not None
     assert (result.settled, result.waiting, rolled_out(world)["c2"]) == (True, (), "web:1")
     (record,) = result.state.placements.values()
-    assert run_awaited(record) == "c2 is no longer picked: waits for a run that takes the placement off"
+    assert run_awaited(record) == RolloutText.NO_LONGER_PICKED(left="c2", verb="is")
 
 
 def test_a_rejection_ends_the_run() -> None:
@@ -375,7 +392,7 @@ def test_an_approval_of_another_name_answers_nothing_and_says_so(name: str) -> N
     del body["spec"]
     world.commit(body)
     result = world.reconcile()
-    why = "answers no request that is there now; go-first waits for an approval of its own"
+    why = ApprovalsText.ANSWERS_NO_NOW(what="request", name="go-first")
     assert [(f.path, f.object, f.message) for f in world.state().faults] == [
         (f"approvals/{name}.yaml", f"ClusterApprovalRequest/{name}", why)
     ]
@@ -407,15 +424,14 @@ def test_a_cluster_that_does_not_get_ready_makes_the_run_stuck_and_the_fix_goes_
     world.settle(limit=timedelta(minutes=20))
     assert said(world, "go") == [STARTED[0], "Progressing=False UpdateRunStuck"]
     assert message(world, "go", "Progressing") == (
-        "The updateRun is stuck waiting for c1 cluster(s) in stage all to finish updating, please check placement "
-        "status for potential errors"
+        RolloutText.UPDATERUN_STUCK_WAITING_CLUSTER_STAGE(stuck="c1", stage="all")
     )
     assert rolled_out(world) == {"c1": "web:bad", "c2": None}
     world.commit(builders.deployment("web", "web", image="web:2"), run("fix"))
     world.settle()
     assert said(world, "go") == FAILED
     assert clusters_of(world, "go", "all")["c1"] == "ClusterUpdatingFailed"
-    assert "there is a concurrent updateRun" in message(world, "go", "Succeeded")
+    assert part(RolloutText.BINDING_UPDATING_CLUSTER_STAGE_NOT) in message(world, "go", "Succeeded")
     assert (said(world, "fix"), rolled_out(world)) == (SUCCEEDED, {"c1": "web:2", "c2": "web:2"})
 
 
@@ -521,19 +537,21 @@ def test_initialize_works_out_the_stages_and_starts_nothing() -> None:
 
 COUNT = "the cluster count initialized in the updateRun is outdated"
 POLICY = "the policy snapshot index used in the updateRun is outdated"
-ANEW = "add a new run to go on"
-FREEZE = "a strategy with membership Freeze keeps a run's first clusters"
+ANEW = RolloutText.ADD_NEW_RUN_GO()
+FREEZE = RolloutText.STRATEGY_MEMBERSHIP_FREEZE_KEEPS_RUN()
 CHANGES: dict[str, tuple[Callable[[], list[dict[str, Any]]], str]] = {
     "a cluster joins": (lambda: members("c9"), f"{COUNT}, latest: 3, recorded: 2; c9 joined; {ANEW}; {FREEZE}"),
     "a label": (
         lambda: members("c2", order="1"),
-        f"the clusters in stage all have changed, new: c1, c2, existing: c2, c1; their order changed; {ANEW}; {FREEZE}",
+        RolloutText.CLUSTERS_STAGE_CHANGED(
+            was="all", names=("new: c1, c2, existing: c2, c1; " + RolloutText.ORDER_CHANGED() + f"; {ANEW}; {FREEZE}")
+        ),
     ),
     "the apply strategy": (
         lambda: [
             builders.placement("web", strategy={**EXTERNAL, "applyStrategy": {"type": "ServerSideApply"}}),
         ],
-        f"the applyStrategy in the updateRun is outdated: the placement's has changed since; {ANEW}",
+        (RolloutText.APPLYSTRATEGY_UPDATERUN_OUTDATED() + f"; {ANEW}"),
     ),
     "the policy": (
         lambda: [
@@ -605,7 +623,7 @@ def test_a_placement_that_is_removed_ends_its_run() -> None:
     world.commit(remove=["placements/web.yaml"])
     world.settle()
     assert said(world, "go") == FAILED
-    assert message(world, "go", "Succeeded").startswith("parent placement not found")
+    assert message(world, "go", "Succeeded").startswith(RolloutText.PARENT_PLACEMENT_NOT_FOUND())
 
 
 def test_the_deletion_stage_takes_the_placement_off_what_it_no_longer_picks() -> None:
@@ -659,7 +677,7 @@ def test_a_run_says_from_which_clusters_it_waits_for_the_placement_to_go() -> No
     assert (said(world, "clean"), rolled_out(world)["c4"]) == (STARTED, None)
     result = world.reconcile()
     assert result is not None
-    assert "run clean waits until the placement is gone from c3" in result.waiting
+    assert RolloutText.RUN_WAITS_UNTIL_PLACEMENT_GONE(run="clean", left="c3") in result.waiting
 
 
 def test_what_a_commit_removes_by_accident_is_held_before_any_run() -> None:
@@ -736,7 +754,7 @@ def test_an_unfinished_run_with_another_strategy_refuses_the_next() -> None:
     world.commit(other, builders.staged_run("next", placement="web", strategy="other"))
     world.settle()
     assert message(world, "next", "Initialized").startswith(
-        "run `go` of the same placement is unfinished and has another strategy, `all`"
+        RolloutText.RUN_SAME_PLACEMENT_UNFINISHED_ANOTHER(other="go", strategy_name="all")
     )
 
 
@@ -898,13 +916,13 @@ def answer(world: World, request: str) -> None:
 def test_the_page_of_the_state_branch_draws_the_run() -> None:
     world = approved_stages()
     page = world.state_text("README.md")
-    assert "## Stages that wait for approval: 1" in page
+    assert ViewsText.STAGES_WAIT_APPROVAL(count="1") in page
     assert '  s0["first<br/>waiting, 1/1 clusters"]\n  s1["second<br/>pending, 0/1 clusters"]' in page
     assert "  s0 -->|Approval| s1" in page
 
 
-BLOCKED = "Eviction is blocked, placement has not propagated resources to target cluster yet"
-ABORTED = "the cluster count initialized in the updateRun is outdated, latest: 1, recorded: 2"
+BLOCKED = RolloutText.EVICTION_BLOCKED_PLACEMENT_NOT_PROPAGATED()
+ABORTED = RolloutText.CLUSTER_COUNT_INITIALIZED_UPDATERUN_OUTDATED(count="1", policy_observed_cluster_count="2")
 EVICTED = [
     (None, "updating", "c1", {"c1": None, "c2": None}, f"{ABORTED}; c1 left; {ANEW}; {FREEZE}"),
     (None, "waiting", "c1", {"c1": None, "c2": None}, f"{ABORTED}; c1 left; {ANEW}; {FREEZE}"),
@@ -974,7 +992,11 @@ def test_the_words_of_a_run_that_is_refused_name_what_there_is() -> None:
     world = staged(World(), *members("c1"))
     world.commit(run())
     world.settle()
-    assert message(world, "go", "Initialized").endswith("add a ClusterStagedUpdateStrategy of this name, and a new run")
+    assert message(world, "go", "Initialized").endswith(
+        RolloutText.ADD_NAME_NEW_RUN(kind="ClusterStagedUpdateStrategy")
+    )
     world.commit(one_stage(), run("seven", index=7))
     world.settle()
-    assert message(world, "seven", "Initialized").endswith("for placement `web`; the indexes there are: 0")
+    assert message(world, "seven", "Initialized").endswith(
+        "for placement `web`; " + RolloutText.INDEXES_THERE_ARE(known="0")
+    )

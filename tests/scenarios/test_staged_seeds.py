@@ -12,7 +12,9 @@ import yaml
 from gitfleet.api import write
 from gitfleet.api.runs import RunRecord
 from gitfleet.api.scenarios import ClusterRule
+from gitfleet.rollout.texts import RolloutText
 from gitfleet.simulation.clock import ManualClock
+from gitfleet.status.texts import StatusText
 from tests import builders
 from tests.scenarios.staged_world import run_named
 from tests.scenarios.world import World
@@ -132,8 +134,8 @@ def test_the_run_in_the_midst_of_the_seed() -> None:
     member1, member2 = record.bindings
     messages = {c.type: c.message for c in member1.conditions}
     assert messages["RolloutStarted"] == (
-        "Detected the new changes on the resources and started the rollout process, resourceSnapshotIndex: 0, "
-        "clusterStagedUpdateRun: example-run"
+        RolloutText.DETECTED_NEW_CHANGES_RESOURCES_STARTED()
+        + ", resourceSnapshotIndex: 0, clusterStagedUpdateRun: example-run"
     )
     assert member2.resource_snapshot is None
     rollout = record.conditions[-1]
@@ -141,7 +143,7 @@ def test_the_run_in_the_midst_of_the_seed() -> None:
         "ClusterResourcePlacementRolloutStarted",
         "Unknown",
         "RolloutStartedUnknown",
-        "There are still 1 cluster(s) in the process of deciding whether to roll out the latest resources or not",
+        StatusText.STILL_CLUSTER_PROCESS_DECIDING_WHETHER().format("1"),
     )
 
 

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from gitfleet.api.placements import PlacementKey
+from gitfleet.loop.texts import LoopText
 from gitfleet.rollout import kept_there
+from gitfleet.status.texts import StatusText
 from tests import builders
 from tests.scenarios.staged_world import EXTERNAL, QUICK, members, one_stage
 from tests.scenarios.test_faulty_renames import said_of
@@ -176,16 +178,19 @@ def test_a_placement_renamed_while_its_run_is_unfinished_stays_until_the_new_one
         world.settle()
         assert has_all(world)
         assert said_of(world, "web") == (
-            "stays on c1, c2, c3 and 3 more until ClusterResourcePlacement shop has its objects there "
-            "(`gitfleet explain shop`)"
+            StatusText.STAYS_UNTIL_OBJECTS_GITFLEET_EXPLAIN(
+                where="c1, c2, c3 and 3 more", other="ClusterResourcePlacement", other_2="shop"
+            )
             if strategy is EXTERNAL
             else ""
         )
         if strategy is EXTERNAL:
             result = world.reconcile()
-            stays = "web stays on c1, c2, c3 and 3 more until ClusterResourcePlacement shop has its objects there"
+            stays = "web stays on c1, c2, c3 and 3 more" + LoopText.UNTIL_OBJECTS(
+                other="ClusterResourcePlacement", other_2="shop"
+            )
             assert result is not None
-            assert result.asks == (f"{stays}, and it waits for a run: add one (`gitfleet explain shop`)",)
+            assert result.asks == ((f"{stays}" + LoopText.WAITS_RUN_ADD_ONE_GITFLEET(other="shop")),)
 
 
 @pytest.mark.parametrize("to", ["web", "third"])
@@ -278,9 +283,11 @@ def test_what_is_kept_for_another_placement_is_said_until_it_has_it() -> None:
     result = world.reconcile()
     assert result is not None and (result.settled, result.waiting) == (True, ())
     keeps = (
-        "web keeps what it no longer selects on c1, c2 and c3 until ClusterResourcePlacement shop has its objects there"
+        "web "
+        + LoopText.KEEPS_NO_LONGER_SELECTS()
+        + (" on c1, c2 and c3" + LoopText.UNTIL_OBJECTS(other="ClusterResourcePlacement", other_2="shop"))
     )
-    assert result.asks == (f"{keeps}, and it waits for a run: add one (`gitfleet explain shop`)",)
+    assert result.asks == ((f"{keeps}" + LoopText.WAITS_RUN_ADD_ONE_GITFLEET(other="shop")),)
     kept = world.bindings("web")["c2"]
     assert [(str(one.key), one.message) for one in kept.kept] == [
         (name, "it stays until ClusterResourcePlacement shop, which selects it, has it here")
@@ -403,7 +410,7 @@ def test_what_a_placement_takes_over_that_picks_no_cluster_by_a_slip_stays(polic
     result = world.reconcile()
     assert result is not None and result.settled
     assert [sentence.split(" on ")[0] for sentence in result.asks][-1:] == [
-        "web keeps what it no longer selects" if moved else "web stays"
+        ("web " + LoopText.KEEPS_NO_LONGER_SELECTS()) if moved else "web stays"
     ]
 
 
@@ -416,7 +423,7 @@ def test_what_a_placement_takes_over_that_only_reports_stays_and_says_so() -> No
         assert has_all(world)
     result = world.reconcile()
     assert result is not None and result.settled
-    stays = "web stays on c1, c2 and c3 until ClusterResourcePlacement shop has its objects there"
+    stays = "web stays on c1, c2 and c3" + LoopText.UNTIL_OBJECTS(other="ClusterResourcePlacement", other_2="shop")
     assert result.asks == (f"{stays}, and it only reports differences: change its applyStrategy, or what it selects",)
 
 

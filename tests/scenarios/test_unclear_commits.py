@@ -11,6 +11,7 @@ import pytest
 from gitfleet.api.conditions import Status
 from gitfleet.api.holds import HoldRule
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.texts import ApiText
 from tests import builders
 from tests.builders import to_yaml
 from tests.scenarios.staged_world import QUICK, members
@@ -245,7 +246,9 @@ def test_a_cluster_that_is_picked_no_more_waits_for_errors_of_its_own_commit_alo
     with world.nothing_deleted():
         world.write({at("zoo"): wrong(placing("zoo", "n1")), at("web"): to_yaml(web("c1"))})
         world.settle()
-    assert [str(removal) for removal in only_hold(world).removals] == ["placement web on cluster c2"]
+    assert [str(removal) for removal in only_hold(world).removals] == [
+        ApiText.PLACEMENT_CLUSTER(placement="web", cluster="c2")
+    ]
 
 
 @pytest.mark.parametrize("more", [builders.config_map("web", "keep"), builders.deployment("n4", "apps")])

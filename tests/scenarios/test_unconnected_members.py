@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+from gitfleet.desired.texts import DesiredText
 from gitfleet.loop.directories import ByConnection
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.trees import ClusterReading, DesiredTrees
+from gitfleet.rollout.texts import RolloutText
+from gitfleet.schedule.texts import ScheduleText
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.wiring import simulated_clusters
@@ -21,7 +24,7 @@ from tests.scenarios.world import World
 
 CONNECTED = ("c1", "c2", "c3")
 NEW = "c4"
-ERROR = "is required; add a context, a kubeconfig, inCluster, pull or simulated (docs/clusters.md)"
+ERROR = DesiredText.REQUIRED_ADD_CONTEXT()
 
 
 def unconnected() -> dict[str, Any]:
@@ -78,7 +81,7 @@ def test_a_member_without_connection_stops_nobody_and_joins_later(policy: dict[s
     release(world, policy, "web:2")
     assert images(world) == dict.fromkeys(CONNECTED, "web:2"), "nothing waits for it"
     (row,) = [r for r in explain(world.repo, world.fleet, world.clock, "web") if r["clusterName"] == NEW]
-    assert not row["selected"] and "not connected to the fleet" in row["reason"], row
+    assert not row["selected"] and ScheduleText.CLUSTER_NOT_CONNECTED_FLEET() in row["reason"], row
     world.commit(builders.member_cluster(NEW))
     world.settle()
     wanted = CONNECTED if policy["placementType"] == "PickN" else (*CONNECTED, NEW)
@@ -94,9 +97,13 @@ def test_a_number_of_clusters_that_cannot_be_reached_is_named_as_what_is_waited_
     release(world, builders.pick_n(4), "web:2")
     assert images(world) == dict.fromkeys(CONNECTED, "web:1")
     rows = explain(world.repo, world.fleet, world.clock, "web")
-    sentence = (
-        "3 of 4 clusters are available and at least 3 must stay so: maxUnavailable 1 allows no further update until 1 "
-        "more cluster can be picked"
+    sentence = "3 of 4 clusters are " + RolloutText.ALLOWS_NO_FURTHER(
+        state="available",
+        must=RolloutText.LEAST_MUST_STAY(floor="3"),
+        limit="maxUnavailable 1",
+        what="",
+        until="",
+        remedy=("update until 1 more " + RolloutText.CAN_BE_PICKED(count="cluster")),
     )
     assert {row["why"] for row in rows if row["selected"]} == {sentence}
     world.commit(builders.member_cluster(NEW))

@@ -4,6 +4,7 @@ puts the branch right or deletes it. Real git, both sides."""
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,11 +13,13 @@ import pytest
 
 from gitfleet.adapters.git import GitRemote
 from gitfleet.errors import BadInput, Forbidden
+from gitfleet.loop.texts import LoopText
 from tests import builders
 from tests.adapters.git.hubs import STATE, bare, change, git, unsound
 from tests.realparts.git_http import GitHttpServer
 from tests.scenarios.test_unsound_commits import HARMS, SMALL, Hub, hub_of, restarted, settled
 from tests.scenarios.world import World, nothing
+from tests.texts import part
 
 REF = f"refs/heads/{STATE}"
 Foreign = Callable[[Hub], str]
@@ -105,8 +108,8 @@ def holds(world: World, good: str, sentence: str) -> None:
     for _ in range(2):
         with pytest.raises(BadInput, match=sentence) as raised:
             world.driver.reconcile()
-        assert head[:12] in str(raised.value) and "nothing is changed on any cluster" in str(raised.value)
-        assert raised.value.hint and "delete the branch" in raised.value.hint
+        assert head[:12] in str(raised.value) and part(LoopText.STATE_BRANCH_COMMIT) in str(raised.value)
+        assert raised.value.hint and LoopText.PUSH_LAST_COMMIT_GITFLEET_MADE() in raised.value.hint
         restarted(world, hub.path.parent / "again")
     assert seen(world) == before and git(hub.path, "rev-parse", REF) == head
     moved(hub, good)
@@ -162,7 +165,7 @@ def test_a_commit_that_replaces_all_files_is_repaired_on_top_of_it(what: str, fr
     bad = EDITS[what](hub)
     if fresh:
         restarted(world, tmp_path / "fresh")
-    heals(world, bad, "holds no state of gitfleet", good)
+    heals(world, bad, LoopText.HOLDS_NO_STATE_GITFLEET(), good)
     assert git(hub.path, "merge-base", bad, REF) == bad
 
 
@@ -173,7 +176,7 @@ def test_a_branch_that_was_replaced_by_something_else_changes_nothing(what: str,
     FOREIGN[what](hub)
     if fresh:
         restarted(world, tmp_path / "fresh")
-    holds(world, good, "holds no state of gitfleet")
+    holds(world, good, LoopText.HOLDS_NO_STATE_GITFLEET())
 
 
 @pytest.mark.parametrize("what", HARMS)
@@ -187,7 +190,7 @@ def test_without_a_mirror_and_without_a_history_nothing_changes(what: str, tmp_p
 def test_a_branch_that_was_replaced_is_begun_anew_when_it_is_deleted(tmp_path: Path) -> None:
     world, hub, _ = start(tmp_path)
     FOREIGN["a file of somebody else"](hub)
-    with pytest.raises(BadInput, match="holds no state"):
+    with pytest.raises(BadInput, match=re.escape(LoopText.HOLDS_NO_STATE_GITFLEET())):
         world.driver.reconcile()
     git(hub.path, "update-ref", "-d", REF)
     before = {name: [key for key, *_ in found] for name, found in seen(world).items()}

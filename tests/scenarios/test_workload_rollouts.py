@@ -9,6 +9,7 @@ import pytest
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import ClusterRolloutStatus, RollingState
+from gitfleet.workload.texts import WorkloadText
 from tests.builders import an_object, deployment, member_cluster, namespace, placement, stateful_set
 from tests.scenarios.world import World
 
@@ -139,7 +140,9 @@ def test_two_rollouts_of_one_workload_go_one_after_the_other() -> None:
     trait, app = status(world), world.state().rollouts[NamespacedName("web", "app")].clusters[0]
     assert app.rolling_state is RollingState.ROLLING_IN_BATCHES
     assert trait.rolling_state is RollingState.VERIFYING_SPEC
-    assert trait.conditions[0].message == "rollout web/app moves Deployment/web/web; let one rollout name it"
+    assert trait.conditions[0].message == WorkloadText.ROLLOUT_MOVES_LET_ONE_ROLLOUT(
+        other="web/app", key="Deployment/web/web"
+    )
 
 
 def test_the_number_of_pods_of_a_manifest_without_one_outlives_a_rollout() -> None:
@@ -162,7 +165,7 @@ def test_a_target_that_nothing_brings_is_said_once_and_is_no_work() -> None:
     world = a_world(old)
     world.commit(rollout(new, old))
     world.settle()
-    said = "Deployment/web/web-2 is not on the cluster and no placement brings it; correct targetRef, or place it"
+    said = WorkloadText.NOT_CLUSTER_NO_PLACEMENT_BRINGS(target="Deployment/web/web-2", wrong="targetRef")
     assert status(world).conditions[0].message == said
     commits = world.state_commits()
     result = world.reconcile()
@@ -235,7 +238,7 @@ def test_a_revision_that_the_cluster_has_left_behind_is_asked_for() -> None:
     world.commit(deployment("web", "web", "web:3", replicas=2))
     world.settle()
     result = world.reconcile()
-    said = "the cluster has web-2-snapshot and targetRevision is 1: name 2, or roll the placement back to 1"
+    said = WorkloadText.CLUSTER_TARGETREVISION_NAME(snapshot="web-2-snapshot", index="1", there="2")
     assert result is not None and result.asks == (f"rollout web/web on c1: {said}",)
     world.commit(app_rollout("web", "2", "1"))
     world.settle()

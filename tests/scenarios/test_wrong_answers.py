@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitfleet.api.objects import ObjectKey
 from gitfleet.ports.transport import Request, Response
+from gitfleet.rollout.texts import RolloutText
 from tests import builders
 from tests.scenarios.test_unsure_deletes import SETTINGS, has, settled
 from tests.scenarios.world import World
@@ -57,7 +58,12 @@ def test_what_is_said_to_be_deleted_and_is_still_there_keeps_its_entry() -> None
     commits = world.state_commits()
     (said,) = waiting(world)
     assert said == (
-        "web: c1 has not deleted ConfigMap/web/settings: the server answered that it was deleted, and it is still there"
+        "web: c1 "
+        + RolloutText.NOT_DELETED(
+            there="ConfigMap/web/settings",
+            there_2="",
+            more_than_first="the server answered that it was deleted, and it is still there",
+        )
     )
     assert world.state_commits() == commits
     line.fault = None

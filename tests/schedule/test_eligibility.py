@@ -11,9 +11,10 @@ from gitfleet.api.conditions import Status
 from gitfleet.api.placements import PlacementPolicy
 from gitfleet.schedule import index_fleet, schedule
 from gitfleet.schedule.eligibility import Eligibility, TimedEligibility, eligibility_of
+from gitfleet.schedule.texts import ScheduleText
 from tests.schedule.fleets import NOW, agent, cluster, condition, pick_fixed, request, states
 
-OFFLINE = "cluster is not connected to the fleet: "
+OFFLINE = ScheduleText.CLUSTER_NOT_CONNECTED_FLEET()
 SIX = timedelta(minutes=6)
 WRITTEN_ON_CHANGE = AgentStatus(
     conditions=(condition("Joined"), condition("Healthy")), last_received_heartbeat=NOW - timedelta(hours=1)
@@ -39,31 +40,34 @@ def lost(since: timedelta, heard: timedelta) -> AgentStatus:
 
 TABLE: list[tuple[str, MemberCluster, str | None]] = [
     ("healthy", cluster("c"), None),
-    ("leaving", cluster("c", deleting=NOW), "cluster has left the fleet"),
-    ("no agent", cluster("c", status=None), OFFLINE + "member agent not online yet"),
-    ("never joined", cluster("c", status=agent(joined=None)), OFFLINE + "member agent not joined yet"),
-    ("left", cluster("c", status=agent(joined=Status.FALSE)), OFFLINE + "member agent not joined yet"),
+    ("leaving", cluster("c", deleting=NOW), ScheduleText.CLUSTER_LEFT_FLEET()),
+    ("no agent", cluster("c", status=None), OFFLINE + ScheduleText.MEMBER_AGENT_NOT_ONLINE_YET()),
+    ("never joined", cluster("c", status=agent(joined=None)), OFFLINE + ScheduleText.MEMBER_AGENT_NOT_JOINED_YET()),
+    ("left", cluster("c", status=agent(joined=Status.FALSE)), OFFLINE + ScheduleText.MEMBER_AGENT_NOT_JOINED_YET()),
     (
         "silent",
         cluster("c", status=agent(heard_ago=SIX)),
-        OFFLINE + "no recent heartbeat signals (last received 6.00 minutes ago)",
+        OFFLINE
+        + ScheduleText.NO_RECENT_HEARTBEAT_SIGNALS(
+            disconnected="", when=ScheduleText.LAST_RECEIVED_MINUTES_AGO(minutes="6.00")
+        ),
     ),
     (
         "never heard of",
         cluster("c", status=agent(heard_ago=None)),
-        OFFLINE + "no recent heartbeat signals (never received)",
+        OFFLINE + ScheduleText.NO_RECENT_HEARTBEAT_SIGNALS(disconnected="", when="never received"),
     ),
     ("heard five minutes ago", cluster("c", status=agent(heard_ago=timedelta(minutes=5))), None),
     (
         "unhealthy for long",
         cluster("c", status=agent(healthy=Status.FALSE, healthy_ago=SIX)),
-        OFFLINE + "unhealthy for a prolonged period of time (last transitioned 6.00 minutes ago)",
+        OFFLINE + ScheduleText.UNHEALTHY_PROLONGED_PERIOD_TIME_LAST(disconnected="", since="6.00"),
     ),
     ("unhealthy just now", cluster("c", status=agent(healthy=Status.FALSE, healthy_ago=timedelta(0))), None),
     (
         "no health",
         cluster("c", status=agent(healthy=None)),
-        OFFLINE + "health condition from member agent is not available",
+        OFFLINE + ScheduleText.HEALTH_CONDITION_FROM_MEMBER_AGENT(),
     ),
     ("a heartbeat that was written with the last change", cluster("c", status=WRITTEN_ON_CHANGE), None),
     ("lost four minutes ago", cluster("c", status=JUST_LOST), None),
@@ -72,7 +76,10 @@ TABLE: list[tuple[str, MemberCluster, str | None]] = [
     (
         "one that is later",
         cluster("c", status=after(FIVE + timedelta.resolution)),
-        OFFLINE + "no recent heartbeat signals (last received 10.00 minutes ago)",
+        OFFLINE
+        + ScheduleText.NO_RECENT_HEARTBEAT_SIGNALS(
+            disconnected="", when=ScheduleText.LAST_RECEIVED_MINUTES_AGO(minutes="10.00")
+        ),
     ),
 ]
 
@@ -87,7 +94,7 @@ def test_eligibility(member: MemberCluster, refusal: str | None) -> None:
         (decision,) = answer.decisions
         assert (decision.refused_by, decision.reason) == ("ClusterEligibility", f"ClusterUnschedulable, {refusal}")
         (fixed,) = schedule(request(pick_fixed("c")), index_fleet([member], NOW)).decisions
-        assert fixed.reason == f'Cluster "c" is not eligible for resource placement yet: {refusal}'
+        assert fixed.reason == ScheduleText.CLUSTER_NOT_ELIGIBLE_RESOURCE_PLACEMENT(cluster="c", why=refusal)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from gitfleet.api.fleet import ListedPlugin
 from gitfleet.api.placements import PlacementPolicy
 from gitfleet.schedule import explain, index_fleet, profile_from, schedule, schedule_key
+from gitfleet.schedule.texts import ScheduleText
 from tests.installed import install_example
 from tests.schedule.fleets import NOW, cluster, request, states
 
@@ -54,4 +55,4 @@ def test_the_example_is_asked_again_only_when_its_label_changes(installed: Entry
 def test_the_example_refuses_args_that_it_cannot_use(installed: EntryPoint) -> None:
     for args in ({}, {"ceiling": "much"}, {"ceiling": "1", "x": 1}):
         _, (fault,) = profile_from([ListedPlugin(name="CostCeiling", args=args)], {"CostCeiling": installed.load()})
-        assert fault.message.startswith("the scheduler plug-in CostCeiling refuses its args: ")
+        assert fault.message.startswith("the scheduler plug-in CostCeiling " + ScheduleText.REFUSES_ARGS() + ": ")

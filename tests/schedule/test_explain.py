@@ -9,6 +9,7 @@ from gitfleet.api.clusters import MemberCluster, Taint
 from gitfleet.api.labels import LabelRequirement, LabelSelector
 from gitfleet.api.placements import PlacementKey, PlacementPolicy
 from gitfleet.schedule import explain, index_fleet
+from gitfleet.schedule.texts import ScheduleText
 from tests.schedule.fleets import NOW, agent, binding, cluster, pick_fixed, pick_n, request, required, spread
 
 IN_EU = required(expressions=(LabelRequirement("region", "In", ("eu",)),))
@@ -26,15 +27,20 @@ REFUSALS: list[tuple[PlacementPolicy, MemberCluster, str, str]] = [
         PlacementPolicy(affinity=SEVERAL),
         cluster("c", {"old": "yes"}),
         "ClusterAffinity",
-        "add label env with one of the values prod, staging and remove label old=yes",
+        ScheduleText.ADD_LABEL_ONE_VALUES(key="env", values="prod, staging and remove label old=yes"),
     ),
     (
         PlacementPolicy(affinity=BIG),
         cluster("c", properties={"cores": "4"}),
         "ClusterAffinity",
-        "bring property cores to Ge 8 (it is 4)",
+        ScheduleText.BRING_PROPERTY(requirement="cores", wanted="Ge 8", now="it is 4"),
     ),
-    (PlacementPolicy(affinity=BIG), cluster("c"), "ClusterAffinity", "bring property cores to Ge 8 (it has none)"),
+    (
+        PlacementPolicy(affinity=BIG),
+        cluster("c"),
+        "ClusterAffinity",
+        ScheduleText.BRING_PROPERTY(requirement="cores", wanted="Ge 8", now="it has none"),
+    ),
     (
         PlacementPolicy(),
         cluster("c", taints=(Taint("k", "v"), Taint("l"))),
@@ -42,7 +48,7 @@ REFUSALS: list[tuple[PlacementPolicy, MemberCluster, str, str]] = [
         "tolerate taint k=v:NoSchedule and tolerate taint l=:NoSchedule",
     ),
     (PlacementPolicy(), cluster("c", status=None), "ClusterEligibility", "start the member agent"),
-    (PlacementPolicy(), cluster("c", deleting=NOW), "ClusterEligibility", "add the cluster's file again"),
+    (PlacementPolicy(), cluster("c", deleting=NOW), "ClusterEligibility", ScheduleText.ADD_CLUSTER_FILE_AGAIN()),
 ]
 
 
@@ -63,7 +69,10 @@ def test_the_term_that_is_nearest_to_being_met_gives_the_remedy() -> None:
 def test_a_namespace_that_is_missing() -> None:
     question = request(PlacementPolicy(), placement=PlacementKey("web", "app"))
     (verdict,) = explain(question, index_fleet([cluster("c")], NOW))
-    assert (verdict.refused_by, verdict.remedy) == ("NamespaceAffinity", "create namespace web on the cluster")
+    assert (verdict.refused_by, verdict.remedy) == (
+        "NamespaceAffinity",
+        ScheduleText.CREATE_NAMESPACE_CLUSTER(namespace="web"),
+    )
 
 
 def test_scores_by_plugin_of_picked_and_outscored() -> None:
@@ -80,8 +89,10 @@ def test_scores_by_plugin_of_picked_and_outscored() -> None:
         None,
         {"ClusterAffinity": 0, "SamePlacementAffinity": 0},
     )
-    assert left.reason == 'Cluster "b" does not score high enough (affinity score: 0, topology spread score: 0)'
-    assert left.remedy.startswith("raise numberOfClusters above 1")
+    assert left.reason == ScheduleText.CLUSTER_NOT_SCORE_HIGH_ENOUGH(
+        cluster="b", scores=ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(affinity="0", topology_spread="0")
+    )
+    assert left.remedy.startswith(ScheduleText.RAISE_NUMBEROFCLUSTERS_ABOVE(wanted="1"))
 
 
 def test_a_violated_spread_tells_the_skew_that_would_do() -> None:
@@ -91,7 +102,7 @@ def test_a_violated_spread_tells_the_skew_that_would_do() -> None:
     assert verdicts["a1"].refused_by is None or verdicts["a1"].refused_by == "TopologySpreadConstraints"
     refused = [each for each in verdicts.values() if each.refused_by]
     assert [each.remedy for each in refused] == [
-        "raise maxSkew of the constraint on zone to 2 or make it ScheduleAnyway"
+        ScheduleText.RAISE_MAXSKEW_CONSTRAINT_MAKE_SCHEDULEANYWAY(key="zone", enough="2")
     ] * len(refused)
     assert refused
 
@@ -107,7 +118,9 @@ def test_pick_fixed() -> None:
     ]
     assert [each.remedy for each in verdicts] == [
         "",
-        "make the cluster eligible: cluster is not connected to the fleet: member agent not joined yet",
-        "add it to clusterNames",
-        "add a MemberCluster of that name",
+        ScheduleText.MAKE_CLUSTER_ELIGIBLE(
+            why=(ScheduleText.CLUSTER_NOT_CONNECTED_FLEET() + ScheduleText.MEMBER_AGENT_NOT_JOINED_YET())
+        ),
+        ScheduleText.ADD_CLUSTERNAMES(),
+        ScheduleText.ADD_MEMBERCLUSTER_NAME(),
     ]

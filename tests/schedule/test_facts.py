@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -21,6 +22,7 @@ from gitfleet.api.conditions import Status
 from gitfleet.api.labels import LabelRequirement, LabelSelector
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, Toleration
 from gitfleet.api.snapshots import PolicySnapshot
+from gitfleet.api.texts import ApiText
 from gitfleet.formats.quantities import parse_quantity
 from gitfleet.model.scheduling import SchedulingRequest
 from gitfleet.model.state import PlacementRecord
@@ -36,6 +38,7 @@ from gitfleet.schedule.profile import DEFAULT_PROFILE, Profile, make_profile
 from gitfleet.schedule.properties import interpolate
 from gitfleet.schedule.requests import request_for
 from gitfleet.schedule.selectors import missing_labels
+from gitfleet.schedule.texts import ScheduleText
 from tests.schedule.fleets import (
     NOW,
     PLAIN_PROFILE,
@@ -128,10 +131,8 @@ def test_what_is_not_known_and_what_cannot_be_named() -> None:
     unseen = replace(MEMBER, status=ClusterStatus())
     assert reader(Fact("namespace", "shop"))(unseen) == "unknown"
     wrong = {
-        f"{RESOURCES}total": f'"{RESOURCES}total" is not the name of a resource property',
-        f"{RESOURCES}spare-cpu": (
-            f'"{RESOURCES}spare-cpu" names no capacity: it must be total, allocatable or available'
-        ),
+        f"{RESOURCES}total": ScheduleText.NOT_NAME_RESOURCE_PROPERTY(name=f"{RESOURCES}total"),
+        f"{RESOURCES}spare-cpu": (ScheduleText.NAMES_NO_CAPACITY(name=f"{RESOURCES}spare-cpu")),
     }
     for name, said in wrong.items():
         with pytest.raises(ValueError) as raised:
@@ -142,7 +143,7 @@ def test_what_is_not_known_and_what_cannot_be_named() -> None:
         for profile in (DEFAULT_PROFILE, PLAIN_PROFILE):
             answer = schedule(request(policy), index_fleet([cluster("c")], NOW), profile)
             assert answer.error == f"ClusterAffinity: {said}"
-    with pytest.raises(ValueError, match='there is no fact of the kind "mood" about clusters'):
+    with pytest.raises(ValueError, match=re.escape(ScheduleText.NO_FACT_KIND_ABOUT_CLUSTERS(fact="mood"))):
         reader(Fact("mood"))
 
 
@@ -251,36 +252,60 @@ def test_a_term_asks_one_property_twice_and_only_of_clusters_with_its_labels() -
 EMPTY = [cluster("a", properties={"cost": "1"}), cluster("b", properties={"cost": ""})]
 ODD = [cluster("a", properties={"cost": "1"}), cluster("b", properties={"cost": "cheap"}), cluster("c")]
 FINE = [cluster("a", properties={"cost": "1"}), cluster("b", properties={"cost": "2"})]
-COMPARED = "ClusterAffinity: the property cost of cluster b cannot be compared: "
+COMPARED = "ClusterAffinity: " + ScheduleText.PROPERTY_CLUSTER_CANNOT_COMPARED(name="cost", cluster="b", error="")
 
 
 @pytest.mark.parametrize(
     ("members", "policy", "said"),
     [
         (EMPTY, demanding("1"), f'{COMPARED}""'),
-        (ODD, selecting("In"), "ClusterAffinity: the label expression on zone must have values"),
-        (ODD, selecting("NotIn"), "ClusterAffinity: the label expression on zone must have values"),
-        (ODD, selecting("Exists", "a"), "ClusterAffinity: the label expression on zone must not have values"),
-        (ODD, selecting("DoesNotExist", "a"), "ClusterAffinity: the label expression on zone must not have values"),
-        (ODD, selecting("Near", "a"), 'ClusterAffinity: "Near" is not a valid label selector operator'),
+        (ODD, selecting("In"), ("ClusterAffinity: " + ScheduleText.LABEL_EXPRESSION_MUST_VALUES(requirement="zone"))),
+        (
+            ODD,
+            selecting("NotIn"),
+            ("ClusterAffinity: " + ScheduleText.LABEL_EXPRESSION_MUST_VALUES(requirement="zone")),
+        ),
+        (
+            ODD,
+            selecting("Exists", "a"),
+            ("ClusterAffinity: " + ScheduleText.LABEL_EXPRESSION_MUST_NOT_VALUES(requirement="zone")),
+        ),
+        (
+            ODD,
+            selecting("DoesNotExist", "a"),
+            ("ClusterAffinity: " + ScheduleText.LABEL_EXPRESSION_MUST_NOT_VALUES(requirement="zone")),
+        ),
+        (
+            ODD,
+            selecting("Near", "a"),
+            ("ClusterAffinity: " + ApiText.NOT_VALID_LABEL_SELECTOR_OPERATOR(operator="Near")),
+        ),
         (ODD, demanding("1"), COMPARED),
         (ODD, sorted_by("Ascending"), COMPARED),
-        (FINE, demanding(), "ClusterAffinity: the requirement on the property cost must have exactly one value"),
+        (
+            FINE,
+            demanding(),
+            ("ClusterAffinity: " + ScheduleText.REQUIREMENT_PROPERTY_MUST_EXACTLY_ONE(requirement="cost")),
+        ),
         (
             FINE,
             demanding("1", "2"),
-            "ClusterAffinity: the requirement on the property cost must have exactly one value",
+            ("ClusterAffinity: " + ScheduleText.REQUIREMENT_PROPERTY_MUST_EXACTLY_ONE(requirement="cost")),
         ),
-        (FINE, demanding("x"), "ClusterAffinity: the requirement on the property cost cannot be met: "),
+        (
+            FINE,
+            demanding("x"),
+            ("ClusterAffinity: " + ScheduleText.REQUIREMENT_PROPERTY_CANNOT_MET(requirement="cost", error="")),
+        ),
         (
             FINE,
             demanding("1", operator="Near"),
-            'ClusterAffinity: "Near" is not a property operator: it must be Gt, Ge, Eq, Ne, Lt or Le',
+            ("ClusterAffinity: " + ScheduleText.NOT_PROPERTY_OPERATOR(operator="Near")),
         ),
         (
             FINE,
             sorted_by("Upwards"),
-            'ClusterAffinity: "Upwards" is not a sort order: it must be Ascending or Descending',
+            ("ClusterAffinity: " + ScheduleText.NOT_SORT_ORDER(sort_order="Upwards")),
         ),
     ],
 )
@@ -314,7 +339,7 @@ def test_the_share_of_a_weight(value: str | None, low: str, high: str, order: st
 def test_a_value_outside_what_was_observed_cannot_be_weighed(value: str, low: str, high: str) -> None:
     with pytest.raises(Unschedulable) as raised:
         interpolate(parse_quantity(value), parse_quantity(low), parse_quantity(high), "Ascending", 10)
-    assert str(raised.value) == f"cannot weigh {value}: the observed values lie between {low} and {high}"
+    assert str(raised.value) == ScheduleText.CANNOT_WEIGH_OBSERVED_VALUES_LIE(value=value, low=low, high=high)
 
 
 def test_preferred_terms_are_added_up() -> None:
@@ -360,7 +385,7 @@ def test_which_taint_a_toleration_covers(toleration: Toleration, covered: bool) 
         (LabelSelector({}, (LabelRequirement("zone", "In", ("b",)),)), ["add label zone=b"]),
         (
             LabelSelector({}, (LabelRequirement("zone", "In", ("b", "c")),)),
-            ["add label zone with one of the values b, c"],
+            [ScheduleText.ADD_LABEL_ONE_VALUES(key="zone", values="b, c")],
         ),
     ],
 )
@@ -368,42 +393,51 @@ def test_what_to_do_to_the_labels(selector: LabelSelector | None, todo: list[str
     assert missing_labels(selector, MEMBER) == todo
 
 
-DISCONNECTED = "cluster is not connected to the fleet: "
+DISCONNECTED = ScheduleText.CLUSTER_NOT_CONNECTED_FLEET()
 
 
 @pytest.mark.parametrize(
     ("verdict", "status", "said"),
     [
         (Eligibility.ELIGIBLE, agent(), ""),
-        (Eligibility.LEFT, None, "cluster has left the fleet"),
-        (Eligibility.NOT_ONLINE, None, f"{DISCONNECTED}member agent not online yet"),
-        (Eligibility.NOT_JOINED, agent(), f"{DISCONNECTED}member agent not joined yet"),
+        (Eligibility.LEFT, None, ScheduleText.CLUSTER_LEFT_FLEET()),
+        (Eligibility.NOT_ONLINE, None, (f"{DISCONNECTED}" + ScheduleText.MEMBER_AGENT_NOT_ONLINE_YET())),
+        (Eligibility.NOT_JOINED, agent(), (f"{DISCONNECTED}" + ScheduleText.MEMBER_AGENT_NOT_JOINED_YET())),
         (
             Eligibility.HEALTH_UNKNOWN,
             agent(),
-            f"{DISCONNECTED}health condition from member agent is not available",
+            (f"{DISCONNECTED}" + ScheduleText.HEALTH_CONDITION_FROM_MEMBER_AGENT()),
         ),
         (
             Eligibility.SILENT,
             agent(heard_ago=timedelta(minutes=6, seconds=30)),
-            f"{DISCONNECTED}no recent heartbeat signals (last received 6.50 minutes ago)",
+            (
+                f"{DISCONNECTED}"
+                + ScheduleText.NO_RECENT_HEARTBEAT_SIGNALS(
+                    disconnected="", when=ScheduleText.LAST_RECEIVED_MINUTES_AGO(minutes="6.50")
+                )
+            ),
         ),
         (
             Eligibility.SILENT,
             agent(heard_ago=None),
-            f"{DISCONNECTED}no recent heartbeat signals (never received)",
+            (f"{DISCONNECTED}" + ScheduleText.NO_RECENT_HEARTBEAT_SIGNALS(disconnected="", when="never received")),
         ),
-        (Eligibility.SILENT, None, f"{DISCONNECTED}no recent heartbeat signals (never received)"),
+        (
+            Eligibility.SILENT,
+            None,
+            (f"{DISCONNECTED}" + ScheduleText.NO_RECENT_HEARTBEAT_SIGNALS(disconnected="", when="never received")),
+        ),
         (
             Eligibility.UNHEALTHY,
             agent(healthy=Status.FALSE, healthy_ago=timedelta(minutes=7)),
-            f"{DISCONNECTED}unhealthy for a prolonged period of time (last transitioned 7.00 minutes ago)",
+            (f"{DISCONNECTED}" + ScheduleText.UNHEALTHY_PROLONGED_PERIOD_TIME_LAST(disconnected="", since="7.00")),
         ),
         *[
             (
                 Eligibility.UNHEALTHY,
                 status,
-                f"{DISCONNECTED}unhealthy for a prolonged period of time (last transitioned 0.00 minutes ago)",
+                (f"{DISCONNECTED}" + ScheduleText.UNHEALTHY_PROLONGED_PERIOD_TIME_LAST(disconnected="", since="0.00")),
             )
             for status in (None, agent(healthy=None))
         ],

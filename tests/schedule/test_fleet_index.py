@@ -22,6 +22,7 @@ from gitfleet.schedule.columns import Column
 from gitfleet.schedule.eligibility import Eligibility, TimedEligibility
 from gitfleet.schedule.fleet import ELIGIBILITY, Fact
 from gitfleet.schedule.profile import DEFAULT_PROFILE
+from gitfleet.schedule.texts import ScheduleText
 from tests.schedule.fleets import NOW, agent, binding, cluster, pick_n, request, required, spread
 
 
@@ -126,8 +127,8 @@ def test_a_cluster_whose_removal_is_held_gets_nothing_new() -> None:
         cluster="b",
         selected=False,
         refused_by="ClusterEligibility",
-        reason="its removal from the fleet is held, so it gets nothing new",
-        remedy="add the cluster's file again, or approve its removal",
+        reason=ScheduleText.REMOVAL_FROM_FLEET_HELD(),
+        remedy=ScheduleText.ADD_CLUSTER_FILE_AGAIN_APPROVE(),
     )
 
 

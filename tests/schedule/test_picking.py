@@ -10,11 +10,13 @@ from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, Cluste
 from gitfleet.api.clusters import ClusterStatus, MemberCluster, Taint
 from gitfleet.api.fleet import ListedPlugin
 from gitfleet.api.placements import PlacementKey, PlacementPolicy, Toleration
+from gitfleet.formats.texts import FormatsText
 from gitfleet.model.scheduling import SchedulingRequest, SchedulingResult
 from gitfleet.schedule import DEFAULT_PROFILE, Profile, index_fleet, profile_from, schedule
 from gitfleet.schedule.admission import SamePlacementAffinity
 from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.plugins import Cycle, FleetRefusal, Refusal
+from gitfleet.schedule.texts import ScheduleText
 from tests.schedule.fleets import (
     CURRENT,
     NOW,
@@ -39,13 +41,14 @@ def test_a_new_binding_whole() -> None:
         cluster="a",
         selected=True,
         score=ClusterScore(0, 0),
-        reason='Successfully scheduled resources for placement in "a" (affinity score: 0, topology spread score: 0): '
-        "picked by scheduling policy",
+        reason=ScheduleText.SUCCESSFULLY_SCHEDULED_RESOURCES_PLACEMENT(
+            cluster="a", scores=ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(affinity="0", topology_spread="0")
+        ),
     )
     made = Binding(placement=WEB, cluster="a", state=BindingState.SCHEDULED, policy_snapshot=CURRENT, decision=decision)
     assert answer.bindings == (made,)
     assert answer.decisions == (decision,)
-    assert answer.message == "found all cluster needed as specified by the scheduling policy, found 1 cluster(s)"
+    assert answer.message == ScheduleText.FOUND_ALL_CLUSTER_NEEDED_SPECIFIED(found="1")
 
 
 def test_many_new_bindings_are_made_as_one_is() -> None:
@@ -152,8 +155,8 @@ def test_a_resource_placement_goes_where_its_namespace_is() -> None:
     )
     answer = schedule(question, fleet)
     assert [(each.cluster, each.reason) for each in answer.decisions[1:]] == [
-        ("b", "ClusterUnschedulable, target namespace does not exist on cluster"),
-        ("c", "ClusterUnschedulable, cluster has no namespace information available"),
+        ("b", ("ClusterUnschedulable, " + ScheduleText.TARGET_NAMESPACE_NOT_EXIST_CLUSTER())),
+        ("c", ("ClusterUnschedulable, " + ScheduleText.CLUSTER_NO_NAMESPACE_INFORMATION_AVAILABLE())),
     ]
 
 
@@ -180,7 +183,10 @@ def test_an_unparsable_property_aborts_and_keeps_the_bindings() -> None:
     assert answer.bindings is question.bindings
     assert answer.fulfilled is None
     assert answer.error == (
-        'ClusterAffinity: the property cost of cluster a cannot be compared: "cheap" is not a Kubernetes quantity'
+        "ClusterAffinity: "
+        + ScheduleText.PROPERTY_CLUSTER_CANNOT_COMPARED(
+            name="cost", cluster="a", error=('"cheap" ' + FormatsText.NOT_KUBERNETES_QUANTITY())
+        )
     )
 
 
@@ -188,7 +194,7 @@ def test_an_error_says_when_the_clock_changes_the_fleet() -> None:
     """Pick N without a number, and a profile that cannot be used."""
     fleet, question = index_fleet([cluster("a")], NOW), request(replace(pick_n(1), number_of_clusters=None))
     for profile, error in (
-        (DEFAULT_PROFILE, "a placement of the type PickN needs numberOfClusters"),
+        (DEFAULT_PROFILE, ScheduleText.PLACEMENT_TYPE_PICKN_NEEDS_NUMBEROFCLUSTERS()),
         (replace(DEFAULT_PROFILE, fault="broken"), "broken"),
     ):
         found = schedule(question, fleet, profile)
@@ -204,8 +210,8 @@ def test_what_is_no_plugin_s_fault_is_raised_as_it_is(monkeypatch: pytest.Monkey
 
 NAMED = {"affinity": required({"env": "prod"})}
 TAINTED = (Taint("k", "v", "NoSchedule"),)
-NOT_MATCHED = "ClusterUnschedulable, cluster does not match with any of the required cluster affinity terms"
-NOT_TOLERATED = "ClusterUnschedulable, taint &{Key:k Value:v Effect:NoSchedule} cannot be tolerated"
+NOT_MATCHED = "ClusterUnschedulable, " + ScheduleText.CLUSTER_NOT_MATCH_ANY_REQUIRED()
+NOT_TOLERATED = "ClusterUnschedulable, " + ScheduleText.TAINT_KEY_VALUE(taint="k", taint_2="v", effect="NoSchedule")
 
 
 def test_a_cluster_that_is_picked_already_is_refused_silently() -> None:
@@ -215,7 +221,7 @@ def test_a_cluster_that_is_picked_already_is_refused_silently() -> None:
         placement=WEB, policy=PlacementPolicy(), fleet=fleet, now=NOW, number=1, present=here, obsolete=nobody, notes={}
     )
     plugin = SamePlacementAffinity()
-    said = Refusal("cluster is already selected", silent=True)
+    said = Refusal(ScheduleText.CLUSTER_ALREADY_SELECTED(), silent=True)
     assert [plugin.filter(cycle, member) for member in fleet.clusters] == [said, None]
     assert plugin.filter_fleet(cycle, cycle.clusters) == FleetRefusal(here, here)
 
@@ -238,7 +244,7 @@ def test_a_cluster_that_is_held_already_is_no_refusal(profile: Profile) -> None:
         ("a", True, None, ""),
         ("b", False, "ClusterAffinity", NOT_MATCHED),
         ("d", False, "TaintToleration", NOT_TOLERATED),
-        ("e", False, "ClusterEligibility", "ClusterUnschedulable, cluster has left the fleet"),
+        ("e", False, "ClusterEligibility", ("ClusterUnschedulable, " + ScheduleText.CLUSTER_LEFT_FLEET())),
     ]
     enough = schedule(request(pick_n(1, **NAMED), held, older), index_fleet(members, NOW), profile)
     assert (enough.bindings[0], enough.bindings[1].state) == (held, BindingState.UNSCHEDULED)

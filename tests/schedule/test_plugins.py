@@ -27,6 +27,7 @@ from gitfleet.ports.scheduling import (
     Unschedulable,
 )
 from gitfleet.schedule import DEFAULT_PROFILE, Profile, explain, index_fleet, profile_from, schedule
+from gitfleet.schedule.texts import ScheduleText
 from tests.schedule.fleets import NOW, binding, cluster, pick_n, request, spread, states
 
 FLEET = index_fleet([cluster(name, {"zone": name[0]}) for name in ("a1", "a2", "b1", "b2")], NOW)
@@ -119,13 +120,19 @@ def _refusing(args: Mapping[str, Any]) -> NotThese:
 @pytest.mark.parametrize(
     ("listed", "message"),
     [
-        (ListedPlugin(name="Nowhere"), "there is no scheduler plug-in Nowhere; installed are "),
-        (ListedPlugin(name="Refusing"), "the scheduler plug-in Refusing refuses its args: it needs names"),
+        (ListedPlugin(name="Nowhere"), ScheduleText.NO_SCHEDULER_PLUG(listed="Nowhere", filter="installed are ")),
+        (
+            ListedPlugin(name="Refusing"),
+            ("the scheduler plug-in Refusing " + ScheduleText.REFUSES_ARGS() + ": it needs names"),
+        ),
         (
             ListedPlugin(name="ClusterAffinity", args={"y": 1, "x": 1}),
-            "ClusterAffinity refuses its args: it takes none, and got x, y",
+            ("ClusterAffinity " + ScheduleText.REFUSES_ARGS() + (": " + ScheduleText.TAKES_NONE_GOT(args="x, y"))),
         ),
-        (ListedPlugin(name="Nothing"), "the scheduler plug-in Nothing cannot be used: its factory made a object"),
+        (
+            ListedPlugin(name="Nothing"),
+            ("the scheduler plug-in Nothing " + ScheduleText.CANNOT_USED() + ": its factory made a object"),
+        ),
     ],
 )
 def test_a_plugin_that_cannot_be_used_is_a_fault_and_nothing_is_decided(listed: ListedPlugin, message: str) -> None:
@@ -182,9 +189,9 @@ class Unscored(SchedulerPlugin):
     [
         (Misspelt, "Misspelt has no hook pre_filer: did you mean pre_filter? Helpers start with an underscore"),
         (Nameless, "Nameless has no name"),
-        (Stageless, "Stageless implements none of post_batch, filter and score"),
-        (Unexplained, "Unexplained has filter_fleet without filter, which explains its results"),
-        (Unscored, "Unscored has score_fleet without score, which explains its results"),
+        (Stageless, ScheduleText.IMPLEMENTS_NONE_POST_BATCH(name="Stageless")),
+        (Unexplained, ScheduleText.WITHOUT_EXPLAINS_RESULTS(name="Unexplained", whole="filter_fleet", single="filter")),
+        (Unscored, ScheduleText.WITHOUT_EXPLAINS_RESULTS(name="Unscored", whole="score_fleet", single="score")),
     ],
 )
 @pytest.mark.parametrize("guard", [False, True], ids=["plain", "guarded"])
@@ -196,7 +203,7 @@ def test_what_is_wrong_with_a_plugin_is_said_when_it_is_loaded(
 
     available = {"Unusable": guarded(factory) if guard else factory}
     profile, (fault,) = profile_from([ListedPlugin(name="Unusable")], available)
-    assert fault.message == f"the scheduler plug-in Unusable cannot be used: {message}"
+    assert fault.message == ("the scheduler plug-in Unusable " + ScheduleText.CANNOT_USED() + f": {message}")
     assert schedule(request(PlacementPolicy()), FLEET, profile).bindings == ()
 
 
@@ -279,7 +286,7 @@ def test_a_silent_refusal_is_no_decision(plugin: type[Silently], depends: bool, 
 
 def test_a_plugin_listed_twice_is_a_fault() -> None:
     _, faults = profile_from([ListedPlugin(name="TaintToleration"), ListedPlugin(name="TaintToleration")], {})
-    assert [fault.message for fault in faults] == ["the scheduler plug-in TaintToleration is listed twice"]
+    assert [fault.message for fault in faults] == [ScheduleText.SCHEDULER_PLUG_LISTED_TWICE(listed="TaintToleration")]
 
 
 def test_a_filter_of_somebody_elses_is_asked_about_the_survivors_and_named() -> None:
@@ -310,7 +317,7 @@ def test_weight_multiplies_a_score(weight: int, picked: str) -> None:
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (KeyError("x"), "the plug-in Broken failed with KeyError: 'x'"),
+        (KeyError("x"), ScheduleText.PLUG_FAILED_2(who="Broken", name="KeyError", error="'x'")),
         (Unschedulable("no price list"), "Broken: no price list"),
     ],
 )

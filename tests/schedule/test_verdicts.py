@@ -29,6 +29,7 @@ from gitfleet.schedule.pick import Run
 from gitfleet.schedule.plugins import Cycle, FleetRefusal, PluginFactory, Refusal, SchedulerPlugin, Score, Unschedulable
 from gitfleet.schedule.profile import Entry, make_profile
 from gitfleet.schedule.stages import Filtered, Stages, _merged
+from gitfleet.schedule.texts import ScheduleText
 from tests.schedule.fleets import (
     HOUR,
     NOW,
@@ -55,18 +56,26 @@ def verdict(name: str, *, selected: bool = False, **more: Any) -> ClusterVerdict
 
 def test_every_cluster_of_a_spread_by_score() -> None:
     policy = pick_n(1, affinity=LIKED)
-    low = "does not score high enough (affinity score: 0, topology spread score: 0)"
-    remedy = (
-        "raise numberOfClusters above 1, or make it score better than the lowest cluster picked "
-        "(topology spread score 0, affinity score 50) and let the policy change"
+    low = "does not score high enough (" + ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(
+        affinity="0", topology_spread="0)"
+    )
+    remedy = ScheduleText.RAISE_NUMBEROFCLUSTERS_ABOVE(
+        wanted=(
+            "1"
+            + ScheduleText.MAKE_SCORE_BETTER_LOWEST_CLUSTER(
+                bar=ScheduleText.TOPOLOGY_SPREAD_SCORE(topology_spread="0", affinity="50")
+            )
+        )
     )
     assert explain(request(policy), FLEET) == (
         verdict(
             "a",
             selected=True,
             reason=(
-                'Successfully scheduled resources for placement in "a" (affinity score: 50, topology spread score: 0): '
-                "picked by scheduling policy"
+                ScheduleText.SUCCESSFULLY_SCHEDULED_RESOURCES_PLACEMENT(
+                    cluster="a",
+                    scores=ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(affinity="50", topology_spread="0"),
+                )
             ),
             score=ClusterScore(0, 50),
             scores_by_plugin={"ClusterAffinity": 50},
@@ -86,13 +95,13 @@ def test_every_cluster_of_a_spread_by_score() -> None:
 
 def test_where_nothing_is_picked_a_larger_number_helps() -> None:
     (first, *_) = explain(request(pick_n(0, affinity=LIKED)), FLEET)
-    assert (first.selected, first.remedy) == (False, "raise numberOfClusters above 0")
+    assert (first.selected, first.remedy) == (False, ScheduleText.RAISE_NUMBEROFCLUSTERS_ABOVE(wanted="0"))
     for without in (binding("b", score=None), replace(binding("b"), decision=None)):
         verdicts = explain(request(pick_n(1, affinity=LIKED), without), FLEET)
         assert [(v.selected, v.remedy.partition("(")[2]) for v in verdicts] == [
-            (False, "topology spread score 0, affinity score 0) and let the policy change"),
+            (False, ScheduleText.TOPOLOGY_SPREAD_SCORE(topology_spread="0", affinity="0) and let the policy change")),
             (True, ""),
-            (False, "topology spread score 0, affinity score 0) and let the policy change"),
+            (False, ScheduleText.TOPOLOGY_SPREAD_SCORE(topology_spread="0", affinity="0) and let the policy change")),
         ]
 
 
@@ -103,11 +112,19 @@ def test_both_kinds_of_points_of_a_cluster_that_others_left_behind() -> None:
     _, behind = explain(request(policy, binding("a", score=(0, 7))), index_fleet(members, NOW))
     assert behind == verdict(
         "b",
-        reason='Cluster "b" does not score high enough (affinity score: 50, topology spread score: 1)',
+        reason=ScheduleText.CLUSTER_NOT_SCORE_HIGH_ENOUGH(
+            cluster="b", scores=ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(affinity="50", topology_spread="1")
+        ),
         score=ClusterScore(1, 50),
         scores_by_plugin={"ClusterAffinity": 50, "TopologySpreadConstraints": 1, "SamePlacementAffinity": 0},
-        remedy="raise numberOfClusters above 1, or make it score better than the lowest cluster picked "
-        "(topology spread score 0, affinity score 7) and let the policy change",
+        remedy=ScheduleText.RAISE_NUMBEROFCLUSTERS_ABOVE(
+            wanted=(
+                "1"
+                + ScheduleText.MAKE_SCORE_BETTER_LOWEST_CLUSTER(
+                    bar=ScheduleText.TOPOLOGY_SPREAD_SCORE(topology_spread="0", affinity="7")
+                )
+            )
+        ),
     )
 
 
@@ -117,7 +134,7 @@ REFUSED: list[tuple[PlacementPolicy, MemberCluster, dict[str, Any]]] = [
         cluster("c", taints=(Taint("k", "v"),)),
         {
             "refused_by": "TaintToleration",
-            "reason": "taint &{Key:k Value:v Effect:NoSchedule} cannot be tolerated",
+            "reason": ScheduleText.TAINT_KEY_VALUE(taint="k", taint_2="v", effect="NoSchedule"),
             "remedy": "tolerate taint k=v:NoSchedule",
         },
     ),
@@ -126,18 +143,18 @@ REFUSED: list[tuple[PlacementPolicy, MemberCluster, dict[str, Any]]] = [
         cluster("c"),
         {
             "refused_by": "ClusterAffinity",
-            "reason": "cluster does not match with any of the required cluster affinity terms",
+            "reason": ScheduleText.CLUSTER_NOT_MATCH_ANY_REQUIRED(),
             "remedy": "add label zone=a",
         },
     ),
     *[
         (PlacementPolicy(), member, {"refused_by": "ClusterEligibility", "remedy": remedy})
         for member, remedy in (
-            (cluster("c", deleting=NOW), "add the cluster's file again"),
-            (cluster("c", status=None), "start the member agent, or give the cluster a connection that answers"),
-            (cluster("c", status=agent(joined=Status.FALSE)), "let the member agent join the fleet"),
-            (cluster("c", status=agent(healthy=None)), "let the member agent report its health"),
-            (cluster("c", status=agent(healthy=Status.FALSE)), "make the cluster healthy again"),
+            (cluster("c", deleting=NOW), ScheduleText.ADD_CLUSTER_FILE_AGAIN()),
+            (cluster("c", status=None), ScheduleText.START_MEMBER_AGENT()),
+            (cluster("c", status=agent(joined=Status.FALSE)), ScheduleText.LET_MEMBER_AGENT_JOIN_FLEET()),
+            (cluster("c", status=agent(healthy=None)), ScheduleText.LET_MEMBER_AGENT_REPORT_HEALTH()),
+            (cluster("c", status=agent(healthy=Status.FALSE)), ScheduleText.MAKE_CLUSTER_HEALTHY_AGAIN()),
         )
     ],
 ]
@@ -166,10 +183,13 @@ def test_a_namespace_that_is_not_there_or_not_known() -> None:
     fleet = index_fleet([at("a", "web"), at("b", "other"), cluster("c")], NOW)
     question = request(PlacementPolicy(), placement=PlacementKey("web", "app"))
     assert states(schedule(question, fleet)) == {"a": "Scheduled"}
-    refused: dict[str, Any] = {"refused_by": "NamespaceAffinity", "remedy": "create namespace web on the cluster"}
+    refused: dict[str, Any] = {
+        "refused_by": "NamespaceAffinity",
+        "remedy": ScheduleText.CREATE_NAMESPACE_CLUSTER(namespace="web"),
+    }
     assert explain(question, fleet)[1:] == (
-        verdict("b", reason="target namespace does not exist on cluster", **refused),
-        verdict("c", reason="cluster has no namespace information available", **refused),
+        verdict("b", reason=ScheduleText.TARGET_NAMESPACE_NOT_EXIST_CLUSTER(), **refused),
+        verdict("c", reason=ScheduleText.CLUSTER_NO_NAMESPACE_INFORMATION_AVAILABLE(), **refused),
     )
 
 
@@ -184,7 +204,7 @@ def test_a_violated_spread_as_a_whole_verdict() -> None:
     verdicts = {each.cluster: each for each in explain(request(policy, *held), fleet)}
     assert (verdicts["a3"].refused_by, verdicts["a3"].remedy) == (
         "TopologySpreadConstraints",
-        "raise maxSkew of the constraint on zone to 2 or make it ScheduleAnyway",
+        ScheduleText.RAISE_MAXSKEW_CONSTRAINT_MAKE_SCHEDULEANYWAY(key="zone", enough="2"),
     )
     assert verdicts["d1"].selected, "a cluster without the label is in no domain"
 
@@ -198,32 +218,41 @@ def test_the_remedy_is_that_of_the_constraint_that_is_violated() -> None:
     assert explain(request(policy, binding("a1")), fleet)[1] == verdict(
         "a2",
         refused_by="TopologySpreadConstraints",
-        reason='violated doNotSchedule topology spread constraint "zone" (max skew 1)',
-        remedy="raise maxSkew of the constraint on zone to 2 or make it ScheduleAnyway",
+        reason=ScheduleText.VIOLATED_DONOTSCHEDULE_TOPOLOGY_SPREAD_CONSTRAINT(key="zone", max_skew="1"),
+        remedy=ScheduleText.RAISE_MAXSKEW_CONSTRAINT_MAKE_SCHEDULEANYWAY(key="zone", enough="2"),
     )
 
 
 @pytest.mark.parametrize(
     ("status", "why"),
     [
-        (agent(joined=None), "member agent not joined yet"),
-        (agent(heard_ago=HOUR / 2), "no recent heartbeat signals (last received 30.00 minutes ago)"),
+        (agent(joined=None), ScheduleText.MEMBER_AGENT_NOT_JOINED_YET()),
+        (
+            agent(heard_ago=HOUR / 2),
+            ScheduleText.NO_RECENT_HEARTBEAT_SIGNALS(
+                disconnected="", when=ScheduleText.LAST_RECEIVED_MINUTES_AGO(minutes="30.00")
+            ),
+        ),
     ],
 )
 def test_pick_fixed_as_whole_verdicts(status: AgentStatus, why: str) -> None:
     fleet = index_fleet([cluster("a"), cluster("b", status=status), cluster("c")], NOW)
-    why = f"cluster is not connected to the fleet: {why}"
-    success = 'Successfully scheduled resources for placement in "a": picked by scheduling policy'
+    why = ScheduleText.CLUSTER_NOT_CONNECTED_FLEET() + f"{why}"
+    success = ScheduleText.SUCCESSFULLY_SCHEDULED_RESOURCES_PLACEMENT_PICKED(cluster="a")
     assert explain(request(pick_fixed("a", "b", "ghost")), fleet) == (
         verdict("a", selected=True, reason=success),
         verdict(
             "b",
             refused_by="ClusterEligibility",
-            reason=f'Cluster "b" is not eligible for resource placement yet: {why}',
-            remedy=f"make the cluster eligible: {why}",
+            reason=ScheduleText.CLUSTER_NOT_ELIGIBLE_RESOURCE_PLACEMENT(cluster="b", why=why),
+            remedy=ScheduleText.MAKE_CLUSTER_ELIGIBLE(why=why),
         ),
-        verdict("c", reason='Cluster "c" is not named by the placement', remedy="add it to clusterNames"),
-        verdict("ghost", reason='Specified cluster "ghost" is not found', remedy="add a MemberCluster of that name"),
+        verdict("c", reason=ScheduleText.CLUSTER_NOT_NAMED_PLACEMENT(name="c"), remedy=ScheduleText.ADD_CLUSTERNAMES()),
+        verdict(
+            "ghost",
+            reason=ScheduleText.SPECIFIED_CLUSTER_NOT_FOUND(cluster="ghost"),
+            remedy=ScheduleText.ADD_MEMBERCLUSTER_NAME(),
+        ),
     )
 
 
@@ -250,7 +279,7 @@ class Raising(SchedulerPlugin):
     ("error", "said"),
     [
         (Unschedulable("the moon is wrong"), "the moon is wrong"),
-        (ZeroDivisionError("by zero"), "a plug-in failed with ZeroDivisionError: by zero"),
+        (ZeroDivisionError("by zero"), ScheduleText.PLUG_FAILED(name="ZeroDivisionError", error="by zero")),
     ],
 )
 def test_a_plugin_that_fails_while_it_is_explained(error: Exception, said: str) -> None:
@@ -354,7 +383,7 @@ def raising(stage: str) -> SchedulerPlugin:
 def test_a_stage_that_raises_names_its_plugin(stage: str) -> None:
     profile, faults = profile_from([ListedPlugin(name="Faulty")], {"Faulty": factory_of(raising(stage))})
     answer = schedule(request(pick_n(1)), FLEET, profile)
-    assert (faults, answer.error) == ((), "the plug-in Faulty failed with KeyError: 'x'")
+    assert (faults, answer.error) == ((), ScheduleText.PLUG_FAILED_2(who="Faulty", name="KeyError", error="'x'"))
 
 
 @pytest.mark.parametrize("failing", ["_take", "left_behind_in"])
@@ -494,7 +523,7 @@ def test_a_cluster_that_others_left_behind_as_a_whole_decision() -> None:
     """Any first placement makes the rooms uneven, which costs a point."""
     policy = pick_n(1, affinity=LIKED, topology_spread_constraints=(spread("room", hard=False),))
     members = [cluster("a", {"room": "x", "tier": "gold"}), cluster("b", {"room": "y", "tier": "gold"})]
-    scores = "(affinity score: 50, topology spread score: -1)"
+    scores = "(" + ScheduleText.AFFINITY_SCORE_TOPOLOGY_SPREAD_SCORE(affinity="50", topology_spread="-1)")
     assert schedule(request(policy), index_fleet(members, NOW)).decisions[1:] == (
         ClusterDecision(
             cluster="a",
@@ -576,12 +605,14 @@ def _refusing(args: Any) -> SchedulerPlugin:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("Nowhere", f"there is no scheduler plug-in Nowhere; installed are {INSTALLED}"),
+        ("Nowhere", ScheduleText.NO_SCHEDULER_PLUG(listed="Nowhere", filter=f"installed are {INSTALLED}")),
         (
             "TaintTolerations",
-            f"there is no scheduler plug-in TaintTolerations; did you mean TaintToleration? installed are {INSTALLED}",
+            ScheduleText.NO_SCHEDULER_PLUG(
+                listed="TaintTolerations", filter=f"did you mean TaintToleration? installed are {INSTALLED}"
+            ),
         ),
-        ("Raised", "the scheduler plug-in Raised refuses its args: it needs a table"),
+        ("Raised", ("the scheduler plug-in Raised " + ScheduleText.REFUSES_ARGS() + ": it needs a table")),
     ],
 )
 def test_the_errors_of_a_profile(name: str, said: str) -> None:
@@ -591,7 +622,7 @@ def test_the_errors_of_a_profile(name: str, said: str) -> None:
     )
     profile, faults = profile_for(config, {"Raised": _refusing})
     assert faults == (Fault("fleet/gitfleet.yaml", 7, "FleetConfig", "spec.scheduler.plugins[1]", said),)
-    assert profile.fault == f"the scheduler profile has errors: {said}"
+    assert profile.fault == ScheduleText.SCHEDULER_PROFILE_ERRORS(faults=said)
     assert profile_from([ListedPlugin(name=name)], {"Raised": _refusing})[1] == (
         Fault("gitfleet.yaml", 1, "FleetConfig", "spec.scheduler.plugins[0]", said),
     )
@@ -601,7 +632,7 @@ def test_a_plugin_of_somebody_elses_that_is_listed_twice() -> None:
     listed = [ListedPlugin(name="Points"), ListedPlugin(name="Points", enabled=False)]
     _, faults = profile_from(listed, {"Points": lambda args: Points({})})
     assert [(fault.field, fault.message) for fault in faults] == [
-        ("spec.scheduler.plugins[1]", "the scheduler plug-in Points is listed twice")
+        ("spec.scheduler.plugins[1]", ScheduleText.SCHEDULER_PLUG_LISTED_TWICE(listed="Points"))
     ]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.objects import JsonObject, ObjectKey, key_of
 from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.managed_fields import managed_entries
@@ -223,7 +224,8 @@ class ClusterContract:
         ours = (make.config_map(home, "cm", {"ours": "1"}), make.deployment(home, "web", image="web:2"))
         refused = bench.client.perform([bench.create(body) for body in ours])
         assert [(one.ok, one.code, one.retry, one.message) for one in refused] == [
-            (False, "Conflict", True, f"{key_of(body)} was made by somebody else in between") for body in ours
+            (False, "Conflict", True, (f"{key_of(body)}" + KubeText.MADE_SOMEBODY_ELSE_BETWEEN(operation="")))
+            for body in ours
         ]
         assert bench.must_see(key_of(ours[0])).body["data"] == {"theirs": "1"}
         found = [bench.must_see(key_of(body)).body for body in ours]

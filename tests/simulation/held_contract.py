@@ -10,6 +10,7 @@ import pytest
 
 from gitfleet.api.objects import JsonObject, Manifest, ObjectKey
 from gitfleet.apply import Ignored
+from gitfleet.apply.texts import ApplyText
 from gitfleet.formats.managed_fields import ROLLOUT_MANAGER, managed_entries
 from gitfleet.model.held_fields import ABSENT, Fields, HeldFields
 from gitfleet.model.operations import Operation
@@ -82,20 +83,25 @@ class HeldContract:
     def test_what_is_held_stays_until_it_is_released(self, bench: ClusterBench, strategy: dict[str, Any]) -> None:
         rollout = Rollout(bench, bench.fresh(), strategy)
         rollout.hold({"/spec/replicas": 0})
-        assert said(rollout.reconcile("web:1")) == ("Create", "it is not on the cluster yet")
+        assert said(rollout.reconcile("web:1")) == ("Create", ApplyText.NOT_CLUSTER_YET(key="it"))
         assert rollout.spec["replicas"] == 0
         assert said(rollout.reconcile("web:1")) == ("Keep", "as applied")
         rollout.patch({"spec": {"replicas": 3}})
         rollout.hold({"/spec/replicas": 3})
         assert said(rollout.reconcile("web:1")) == ("Keep", "as applied")
-        assert said(rollout.reconcile("web:2")) == ("Update", "the manifest of it changed")
+        assert said(rollout.reconcile("web:2")) == ("Update", ApplyText.MANIFEST_CHANGED(key="it"))
         assert rollout.spec["replicas"] == 3
         assert rollout.spec["template"]["spec"]["containers"][0]["image"] == "web:2"
         rollout.patch({"spec": {"replicas": 4}})
         rollout.hold({"/spec/replicas": 4})
         assert said(rollout.reconcile("web:2")) == ("Keep", "as applied")
         rollout.hold({})
-        left = "it is as a rollout left it: /spec/replicas is 4 and should be 5, written by gitfleet-rollout"
+        left = ApplyText.ROLLOUT_LEFT(
+            key="it",
+            first=ApplyText.IS_AND_SHOULD_BE(
+                path="/spec/replicas", there="4", wanted="", by="", more_than_first="5, written by gitfleet-rollout"
+            ),
+        )
         assert said(rollout.reconcile("web:2")) == ("Update", left)
         assert rollout.spec["replicas"] == 5
         assert ROLLOUT_MANAGER not in rollout.managers
@@ -124,7 +130,7 @@ class HeldContract:
         rollout.reconcile("web:1")
         held: Fields = {"/spec/paused": True, "/spec/strategy/rollingUpdate/maxSurge": 0}
         rollout.hold({**held, "/spec/minReadySeconds": ABSENT})
-        assert said(rollout.reconcile("web:2")) == ("Update", "the manifest of it changed")
+        assert said(rollout.reconcile("web:2")) == ("Update", ApplyText.MANIFEST_CHANGED(key="it"))
         assert (rollout.spec["paused"], rollout.surge) == (True, 0)
         pace = {"minReadySeconds": 500, "paused": None, "strategy": {"rollingUpdate": {"maxSurge": 2}}}
         rollout.patch({"spec": pace})
@@ -146,7 +152,9 @@ class HeldContract:
         rollout.hold({"/spec/replicas": 3})
         rollout.patch({"spec": {"replicas": 3}})
         bench.by_hand(rollout.key, [{"op": "replace", "path": "/spec/minReadySeconds", "value": 2}])
-        why = "it drifted: /spec/minReadySeconds is 2 and should be 1, written by kubectl-edit"
+        why = "it drifted: " + ApplyText.IS_AND_SHOULD_BE(
+            path="/spec/minReadySeconds", there="2", wanted="", by="", more_than_first="1, written by kubectl-edit"
+        )
         for fields in ({"/spec/replicas": 3}, {}):
             rollout.hold(fields)
             assert said(rollout.reconcile("web:1", minReadySeconds=1)) == ("Refuse", why)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.scenarios import (
     Change,
     ClusterRule,
@@ -20,6 +21,8 @@ from gitfleet.api.scenarios import (
     Target,
     Written,
 )  # fmt: skip
+from gitfleet.api.texts import ApiText
+from gitfleet.formats.texts import FormatsText
 from gitfleet.simulation.scenario import BadScenario, read_scenario
 
 HEAD = "apiVersion: gitfleet.dev/v1alpha1\nkind: Scenario\n"
@@ -98,12 +101,12 @@ FAULTS = [
     ("", ":1: a scenario is exactly one YAML document of kind Scenario"),
     (f"{HEAD}spec: {{}}\n---\n{HEAD}spec: {{}}\n", ":1: a scenario is exactly one YAML document of kind Scenario"),
     ("spec: {a: 1", ":1: "),
-    (HEAD, ":1: Scenario: spec: is required; add it"),
-    (f"{HEAD}metadata: {{name: x}}\n", ":1: Scenario/x: spec: is required; add it"),
+    (HEAD, (":1: Scenario: spec: " + ApiText.REQUIRED_ADD())),
+    (f"{HEAD}metadata: {{name: x}}\n", (":1: Scenario/x: spec: " + ApiText.REQUIRED_ADD())),
     ("kind: Scenario\napiVersion: v1\nspec: {}\n", ":2: Scenario: apiVersion: must be one of 'gitfleet.dev/v1alpha1'"),
-    ("[1]", ":1: Scenario: must be a mapping"),
+    ("[1]", (":1: Scenario:" + KubeText.MUST_MAPPING(what=""))),
     (f"{HEAD}spec: {{tik: 5s}}", ":3: Scenario: spec.tik: is not a known field"),
-    (f"{HEAD}spec: {{tick: 5}}", ":3: Scenario: spec.tick: must have a unit; write 5s if seconds are meant"),
+    (f"{HEAD}spec: {{tick: 5}}", (":3: Scenario: spec.tick: " + FormatsText.MUST_UNIT_WRITE_IF_SECONDS(text="5"))),
     (f"{HEAD}spec: {{tick: 0s}}", ":3: Scenario: spec.tick: must be a duration of more than zero"),
     (f"{HEAD}spec: {{tick: -5s}}", ":3: Scenario: spec.tick: must be a duration such as 30s"),
     (f"{HEAD}spec: {{maxTime: 1d}}", ":3: Scenario: spec.maxTime: must be a duration such as 30s"),
@@ -119,12 +122,15 @@ FAULTS = [
         f"{HEAD}spec:\n  timeline:\n  - at: 1s\n    crash: reconciler\n    remove: {{path: a}}\n",
         "write, remove, approve, reject, cluster, crash, mutate, and has remove and crash",
     ),
-    (f"{HEAD}spec:\n  timeline:\n  - crash: reconciler\n", ":5: Scenario: spec.timeline[0].at: is required; add it"),
+    (
+        f"{HEAD}spec:\n  timeline:\n  - crash: reconciler\n",
+        (":5: Scenario: spec.timeline[0].at: " + ApiText.REQUIRED_ADD()),
+    ),
     (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, crash: cluster}}\n", "crash: must be one of 'reconciler'"),
-    (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, remove: {{path: /etc/x}}}}\n", "is not a path inside the config repo"),
+    (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, remove: {{path: /etc/x}}}}\n", ApiText.NOT_PATH_INSIDE_CONFIG_REPO()),
     (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, remove: {{path: a/../../x}}}}\n", "is not a path inside the config"),
     (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, remove: {{path: .git/config}}}}\n", "is not a path inside the config"),
-    (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, write: {{path: '', content: a}}}}\n", "is not the path of a file"),
+    (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, write: {{path: '', content: a}}}}\n", ApiText.NOT_PATH_FILE()),
     (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, write: {{path: a, content: {{b: c}}}}}}\n", "content: must be a string"),
     (
         f"{HEAD}spec:\n  timeline: [{{at: 1s, mutate: {{cluster: c, object: {{kind: A, name: b}}, patch: [{{}}]}}}}]",
@@ -132,7 +138,7 @@ FAULTS = [
     ),
     (
         f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, mutate: {{cluster: c, object: {{name: b}}, patch: []}}}}",
-        "mutate.object.kind: is required; add it",
+        ("mutate.object.kind: " + ApiText.REQUIRED_ADD()),
     ),
 ]
 

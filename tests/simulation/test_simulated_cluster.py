@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gitfleet.adapters.kube import KubeClient, Timeouts
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import Wire
 from gitfleet.api.objects import JsonObject, ObjectKey, key_of
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
@@ -275,7 +276,10 @@ def test_an_unreachable_cluster_goes_on_by_itself() -> None:
     lab.apply(body)
     lab.cluster.reachable = False
     answer = lab.client.observe([key_of(body)])
-    assert (answer.reachable, answer.error) == (False, "the API server of c1 did not answer: connection refused")
+    assert (answer.reachable, answer.error) == (
+        False,
+        KubeText.API_SERVER_NOT_ANSWER(name="c1", error="connection refused"),
+    )
     assert (dict(answer.live), answer.namespaces) == ({}, None)
     (outcome,) = lab.client.perform([lab.bench.create(make.config_map("app", "cm"))])
     assert (outcome.ok, outcome.code, outcome.retry) == (False, "Unreachable", True)
@@ -373,7 +377,9 @@ def test_versions_that_are_not_served_are_unreadable_not_absent() -> None:
     keys = [ObjectKey("apps", "v1beta1", "Deployment", "app", "web"), ObjectKey("", "v1", "Pods", "app", "web")]
     answer = lab.client.observe(keys)
     assert dict(answer.live) == {keys[1]: None}
-    assert dict(answer.unreadable) == {keys[0]: "the cluster has Deployment in other versions than apps/v1beta1"}
+    assert dict(answer.unreadable) == {
+        keys[0]: KubeText.CLUSTER_OTHER_VERSIONS(key="Deployment", api_version="apps/v1beta1")
+    }
 
 
 def test_an_object_is_shown_in_the_version_asked_for() -> None:

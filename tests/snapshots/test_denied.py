@@ -10,7 +10,9 @@ import pytest
 from gitfleet.api.conditions import Reason
 from gitfleet.api.objects import Manifest
 from gitfleet.api.placing_policy import KindPattern, PlacingPolicy, PlacingRule
+from gitfleet.api.texts import ApiText
 from gitfleet.snapshots import UserError
+from gitfleet.snapshots.texts import SnapshotsText
 from tests.snapshots.builders import (
     ANNOTATION,
     config,
@@ -31,10 +33,10 @@ WEB, SETTINGS, READER = namespace("web"), config("settings", "web"), role("reade
 ALL = (pick_namespace("web"), pick("ClusterRole"))
 ROLES = KindPattern(group="rbac.authorization.k8s.io", kind="ClusterRole")
 CONFIGS = KindPattern(kind="ConfigMap")
-DENIED = "is denied by spec.policy.deny[0] of FleetConfig; remove it, or allow it there"
+DENIED = ApiText.DENIED_SPEC_POLICY_DENY_FLEETCONFIG(index="0")
 RESERVED = (
-    "ConfigMap/kube-node-lease/inner in ConfigMap/web/bundle (resources/ConfigMap/web/bundle.yaml:1): its "
-    "namespace is reserved; place it elsewhere, or name the namespace in spec.policy.allow of FleetConfig"
+    "ConfigMap/kube-node-lease/inner in ConfigMap/web/bundle (resources/ConfigMap/web/bundle.yaml:1): its namespace "
+    + ApiText.RESERVED_PLACE_ELSEWHERE()
 )
 BUNDLE = envelope("bundle", "web", config("inner", "kube-node-lease"))
 UNREADABLE = obj("v1", "ConfigMap", "b", "web", data={"a": "{"}, metadata={"annotations": {ANNOTATION: "true"}})
@@ -75,7 +77,9 @@ def test_what_a_placement_may_not_have(
         return
     assert found.user_error is not None and found.resource_snapshots == ()
     assert found.user_error.reason == Reason.INVALID_RESOURCE_SELECTORS
-    assert found.user_error.message.startswith(f"The resource selectors of web cannot be used: {message}")
+    assert found.user_error.message.startswith(
+        SnapshotsText.RESOURCE_SELECTORS_CANNOT_USED(placement="web", why=message)
+    )
 
 
 def test_a_resource_placement_is_named_with_its_namespace() -> None:
@@ -95,7 +99,7 @@ def test_what_is_placed_already_stays_in_the_version_that_it_has() -> None:
     assert stays.user_error is None
     bodies = [m.body for m in stays.resource_snapshots[-1].manifests or ()]
     assert bodies == [m.body for m in (WEB, edited, READER)]
-    unusable = "The resource selectors of web cannot be used: ClusterRole"
+    unusable = SnapshotsText.RESOURCE_SELECTORS_CANNOT_USED(placement="web", why="ClusterRole")
     for payload in ((role("reader", tier="x"),), (READER, role("writer"))):
         found = take(subject, index(WEB, SETTINGS, *payload, policy=policy), record)
         assert found.resource_snapshots == first.resource_snapshots

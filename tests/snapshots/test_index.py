@@ -16,6 +16,7 @@ from gitfleet.api.placing_policy import PlacingPolicy, PlacingRule
 from gitfleet.api.runs import ClusterUpdate, Former, RunRecord, RunStatus, StageStatus
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.api.values import NamespacedName
+from gitfleet.desired.texts import DesiredText
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
@@ -61,7 +62,7 @@ def test_an_index_knows_what_removals_are_held_for_and_what_cannot_be_read() -> 
     broken = replace(SETTINGS, body={**SETTINGS.body, "metadata": {"labels": ODD}})
     failures = Failures()
     found, memo = index_of(desired(WEB, broken), None, failures)
-    assert memo is None, "what could not be read is tried again"
+    assert memo is None, "what " + DesiredText.COULD_NOT_READ() + " is tried again"
     assert [failure.subject for failure in failures.found] == [Subject.of_object(SETTINGS.key)]
     assert found.holds(SETTINGS.key) and not found.holds(READER.key)
     assert list(found.objects) == [WEB.key.identity]

@@ -9,6 +9,7 @@ import pytest
 from gitfleet.api.objects import Manifest
 from gitfleet.api.placing_policy import KindPattern, PlacingPolicy, PlacingRule
 from gitfleet.snapshots import Identity, Retained, SnapshotResult
+from gitfleet.snapshots.texts import SnapshotsText
 from tests.snapshots.builders import (
     config,
     envelope,
@@ -124,7 +125,7 @@ def test_pinned_content_takes_the_place_of_the_selection(payload: tuple[Manifest
     assert (found.resource_snapshots[-1].hash, found.resource_snapshots[-1].manifests) == (old.hash, old.manifests)
     wrong = replace(SUBJECT, selectors=(pick_namespace("kube-system"),))
     found = take(wrong, index(*payload), record, retain=Retained(pinned=new))
-    assert (found.waiting, found.user_error) == ("what it selects now cannot be used and", None)
+    assert (found.waiting, found.user_error) == (SnapshotsText.SELECTS_NOW_CANNOT_USED(), None)
     assert found.resource_snapshots == (old, new)
     unloaded = replace(record, resource_snapshots=(old, replace(new, manifests=None)))
     nothing = take(SUBJECT, index(WEB, holds_removals=True), unloaded, retain=Retained(pinned=old))

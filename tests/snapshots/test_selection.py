@@ -12,6 +12,7 @@ from gitfleet.api.labels import LabelRequirement, LabelSelector
 from gitfleet.api.objects import GroupKind, Manifest
 from gitfleet.api.placements import ResourceSelector
 from gitfleet.snapshots import index_payload, is_propagated, select, snapshot_order
+from gitfleet.snapshots.texts import SnapshotsText
 from tests.snapshots.builders import (
     NAMESPACED,
     config,
@@ -83,7 +84,9 @@ def test_what_is_selected(selectors: list[ResourceSelector], expected: list[str]
 def test_a_resource_placement_selects_in_its_own_namespace() -> None:
     assert names(pick("ConfigMap"), ns="web") == ["ConfigMap/web/settings"]
     assert names(pick("ConfigMap", label_selector=TIER_X), ns="other") == ["ConfigMap/other/settings"]
-    unusable = "The resource selectors of web/web cannot be used: a ResourcePlacement cannot select "
+    unusable = SnapshotsText.RESOURCE_SELECTORS_CANNOT_USED(
+        placement="web/web", why="a ResourcePlacement cannot select "
+    )
     assert complaint(pick_namespace("web"), ns="web") == f"{unusable}a Namespace, which is cluster-scoped"
     assert complaint(pick("ClusterRole"), ns="web") == f"{unusable}ClusterRole, which is cluster-scoped"
 
@@ -91,16 +94,18 @@ def test_a_resource_placement_selects_in_its_own_namespace() -> None:
 @pytest.mark.parametrize("name", ["default", "kube-system", "fleet-system"])
 def test_reserved_namespaces_are_a_user_error(name: str) -> None:
     assert complaint(pick_namespace(name)) == (
-        f"The resource selectors of web cannot be used: namespace {name} is reserved and cannot be placed"
+        SnapshotsText.RESOURCE_SELECTORS_CANNOT_USED(
+            placement="web", why=SnapshotsText.NAMESPACE_RESERVED_CANNOT_PLACED(selector=name)
+        )
     )
     assert name in complaint(pick("Namespace"), payload=(namespace(name),))
 
 
 def test_an_object_selected_twice_is_a_user_error() -> None:
     message = complaint(pick("ClusterRole", "reader"), pick("ClusterRole", label_selector=TIER_X))
-    assert message.endswith("ClusterRole/reader is selected more than once")
+    assert message.endswith(SnapshotsText.SELECTED_MORE_ONCE(manifest="ClusterRole/reader"))
     twice = pick("ClusterRole", "writer")
-    assert complaint(twice, twice).endswith("ClusterRole/writer is selected more than once")
+    assert complaint(twice, twice).endswith(SnapshotsText.SELECTED_MORE_ONCE(manifest="ClusterRole/writer"))
 
 
 def test_what_goes_on_as_it_was_may_be_picked_by_its_old_labels_and_by_a_new_name() -> None:
@@ -116,13 +121,14 @@ def test_what_goes_on_as_it_was_may_be_picked_by_its_old_labels_and_by_a_new_nam
 
 def test_a_namespaced_kind_needs_its_namespace() -> None:
     assert complaint(pick("ConfigMap")) == (
-        "The resource selectors of web cannot be used: a ClusterResourcePlacement cannot select ConfigMap, which is "
-        "namespaced, by itself; select its Namespace, or one Namespace with selectionScope "
-        "NamespaceWithResourceSelectors beside it"
+        SnapshotsText.RESOURCE_SELECTORS_CANNOT_USED(
+            placement="web", why=SnapshotsText.PLACEMENT_CANNOT_SELECT(selector="ConfigMap")
+        )
     )
     assert complaint(pick_namespace("nowhere", "NamespaceWithResourceSelectors")) == (
-        "The resource selectors of web cannot be used: NamespaceWithResourceSelectors needs exactly one namespace, "
-        "and 0 are selected"
+        SnapshotsText.RESOURCE_SELECTORS_CANNOT_USED(
+            placement="web", why=SnapshotsText.NAMESPACEWITHRESOURCESELECTORS_NEEDS_EXACTLY_ONE_NAMESPACE(count="0")
+        )
     )
 
 

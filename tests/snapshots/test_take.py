@@ -13,6 +13,7 @@ from gitfleet.api.snapshots import DocumentRef, PolicySnapshot
 from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
 from gitfleet.errors import BadInput
 from gitfleet.snapshots import Retained, restore_snapshot, restored_policy
+from gitfleet.snapshots.texts import SnapshotsText
 from tests.snapshots.builders import (
     NOW,
     config,
@@ -205,8 +206,13 @@ def test_a_snapshot_is_restored_from_its_documents() -> None:
         with pytest.raises(BadInput) as raised:
             restore_snapshot(replace(snapshot, documents=named), {})
         assert str(raised.value) == (
-            "snapshot web-0-snapshot needs Namespace/web from document 2 of resources/Namespace/web.yaml, "
-            f"and its blob {said} is not there"
+            SnapshotsText.SNAPSHOT_NEEDS_FROM_DOCUMENT(
+                snapshot="web-0-snapshot",
+                reference="Namespace/web",
+                document="2",
+                reference_2="resources/Namespace/web.yaml",
+                blob=said,
+            )
         )
 
 

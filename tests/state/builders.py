@@ -22,6 +22,7 @@ from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.ports.repos import TreeEntry
+from gitfleet.schedule.texts import ScheduleText
 from gitfleet.state import StateChange, StateFile, StateReader, compose_state
 from gitfleet.status import placement_conditions
 
@@ -153,7 +154,7 @@ def with_record(state: FleetState, changed: PlacementRecord) -> FleetState:
 def reported(base: PlacementRecord, *, now: datetime = T0) -> PlacementRecord:
     """The record with the conditions of its placement."""
     found = len(base.bindings)
-    message = f"found all cluster needed as specified by the scheduling policy, found {found} cluster(s)"
+    message = ScheduleText.FOUND_ALL_CLUSTER_NEEDED_SPECIFIED(found=found)
     scheduled = condition("Scheduled", reason="SchedulingPolicyFulfilled", message=message)
     return placement_conditions(base, scheduled=scheduled, now=now)
 

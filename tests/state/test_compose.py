@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -21,6 +22,7 @@ from gitfleet.state import StateFile, document_paths, read_state
 from gitfleet.state.paths import is_safe_path
 from gitfleet.state.shapes.ledgers import inventory_bytes, inventory_line
 from gitfleet.state.shards import named_address, shards
+from gitfleet.state.texts import StateText
 from tests.state.builders import (
     CONFIG,
     NAMESPACE,
@@ -39,6 +41,7 @@ from tests.state.builders import (
     with_record,
 )
 from tests.state.write_golden import GOLDEN
+from tests.texts import part
 
 WEB = PlacementKey("", "web")
 ALWAYS = {"fleet.yaml"}
@@ -291,7 +294,7 @@ def test_a_last_good_version_is_kept_whatever_its_file_is_called(path: str) -> N
 
 def test_two_bindings_to_one_cluster_are_never_written() -> None:
     twice = record("web", binding(WEB, "eu-1"), binding(WEB, "eu-1"))
-    with pytest.raises(ValueError, match="two bindings to one cluster"):
+    with pytest.raises(ValueError, match=re.escape(part(StateText.GIVEN_TWO_BINDINGS_ONE_CLUSTER))):
         composed(FleetState(), FleetState(placements={WEB: twice}))
 
 

@@ -13,6 +13,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.state import FleetState
+from gitfleet.schedule.texts import ScheduleText
 from gitfleet.state import (
     StateFile,
     StateReader,
@@ -21,6 +22,7 @@ from gitfleet.state import (
     parse_state_file,
     read_state,
 )
+from gitfleet.state.texts import StateText
 from tests.state.builders import COMMIT, T0, TreeSource, blob_of, composed, put
 
 NAME = "hold-web-0123456789"
@@ -122,7 +124,7 @@ def test_a_word_that_was_swapped_is_noticed(count: int) -> None:
     text = files[at].content or b""
     edited = text.replace(b"ConfigMap", b"Secret", 1)
     state = damaged({**files, at: StateFile(blob_of(edited), edited)})
-    assert state.damage.files[PATH] == "it was edited"
+    assert state.damage.files[PATH] == StateText.IT_WAS_EDITED()
 
 
 def damaged(files: dict[str, StateFile]) -> FleetState:
@@ -134,9 +136,9 @@ def damaged(files: dict[str, StateFile]) -> FleetState:
 @pytest.mark.parametrize(
     ("lost", "where", "says"),
     [
-        (1, PATH, f"it counts {WHOLE} removals, and its folder has "),
-        (99, PATH, f"it counts {WHOLE} removals, and its folder has 0"),
-        (0, f"holds/{NAME}/", f"there is no hold {NAME}"),
+        (1, PATH, StateText.COUNTS_REMOVALS_FOLDER(total=WHOLE, count="")),
+        (99, PATH, StateText.COUNTS_REMOVALS_FOLDER(total=WHOLE, count="0")),
+        (0, f"holds/{NAME}/", StateText.NO_HOLD(name=NAME)),
     ],
     ids=["a part", "the folder", "its own file"],
 )
@@ -162,5 +164,5 @@ def test_what_is_lost_of_it_is_noticed_and_put_right(lost: int, where: str, says
     "content", [b"", b"items: []\n", b"hold: [\n", b'apiVersion: a\ncount: 2\nhold: x\nitems:\n- {"kind":"Cluster"}\n']
 )
 def test_a_part_that_cannot_be_used_says_so(content: bytes) -> None:
-    with pytest.raises(BadInput, match=f"holds/{NAME}/all.yaml cannot be used"):
+    with pytest.raises(BadInput, match=(f"holds/{NAME}/all.yaml " + ScheduleText.CANNOT_USED())):
         parse_state_file(f"holds/{NAME}/all.yaml", content)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated
@@ -15,6 +16,7 @@ from gitfleet.api.values import Key, NamespacedName
 from gitfleet.errors import BadInput
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState
+from gitfleet.schedule.texts import ScheduleText
 from gitfleet.state import (
     StateFile,
     StateReader,
@@ -109,7 +111,7 @@ def test_an_unreadable_one_is_set_aside_and_written_again_if_it_is_rebuilt(
 ) -> None:
     path = "drills/team-a/office.yaml"
     files = {**tree(), path: StateFile(blob_of(b"["), b"[")}
-    with pytest.raises(BadInput, match=r"drills/team-a/office\.yaml cannot be used"):
+    with pytest.raises(BadInput, match=re.escape("drills/team-a/office.yaml " + ScheduleText.CANNOT_USED())):
         parse_state_file(path, b"[")
     others = [name for name in wanted_files(files) if name != path]
     parsed = {name: parse_state_file(name, files[name].content or b"") for name in others}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import pytest
 
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput
 from gitfleet.model.state import FleetState
+from gitfleet.schedule.texts import ScheduleText
 from gitfleet.state import (
     StateFile,
     assemble_state,
@@ -19,7 +22,9 @@ from gitfleet.state import (
     wanted_files,
 )
 from gitfleet.state.placement_records import BindingsFile
+from gitfleet.state.texts import StateText
 from tests.state.builders import COMMIT, T0, blob_of, composed, put, small_fleet
+from tests.texts import part
 
 
 def tree() -> dict[str, StateFile]:
@@ -62,7 +67,7 @@ def test_other_files_are_left_alone(path: str) -> None:
     assert not is_state_file(path)
     files = {**tree(), path: StateFile("0" * 40, b"\x00 not yaml [")}
     assert read_state(files).placements == small_fleet().placements
-    with pytest.raises(ValueError, match="is no file that the state is read from"):
+    with pytest.raises(ValueError, match=re.escape(part(StateText.NO_FILE_STATE_READ_FROM))):
         parse_state_file(path, b"")
 
 
@@ -88,7 +93,7 @@ def test_other_files_are_left_alone(path: str) -> None:
         (edited("clusters/eu-1.yaml", 'status: "True"', "status: perhaps"), "clusters/eu-1.yaml",
          "conditions[0].status` must be one of 'True', 'False', 'Unknown'"),
         (edited("clusters/eu-1.yaml", "kind: MemberCluster\n", "---\n"), "clusters/eu-1.yaml",
-         "it must hold one document and holds 2"),
+         StateText.MUST_HOLD_ONE_DOCUMENT_HOLDS(count="2")),
         (edited("clusters/eu-1.yaml", "name: eu-1", "name: eu-9"), "clusters/eu-1.yaml",
          "holds what belongs in clusters/eu-9.yaml"),
         (edited("clusters/eu-1.yaml", "name: eu-1", "name: ../x"), "clusters/eu-1.yaml",
@@ -112,7 +117,7 @@ def test_other_files_are_left_alone(path: str) -> None:
         (edited("bindings/web/all.yaml", "placement: web", "placement: shop"), "bindings/web/all.yaml",
          "holds what belongs in bindings/shop/all.yaml"),
         (edited("bindings/web/all.yaml", '- {"metadata"', '- 1\n- {"metadata"'), "bindings/web/all.yaml",
-         "`items` must be a list of mappings"),
+         KubeText.MUST_LIST_MAPPINGS(what="`items`")),
         (moved("inventory/eu-1/all.yaml", "inventory/eu-3/all.yaml"), "inventory/eu-3/all.yaml",
          "holds what belongs in inventory/eu-1/all.yaml"),
         ({name: file for name, file in tree().items() if name != "placements/web.yaml"}, "placements/web.yaml",
@@ -160,7 +165,7 @@ def test_the_cached_form_of_a_file_says_the_same() -> None:
         assert said == parse_state_file(path, tree()[path].content or b"")
         if form is not None:
             assert parse_to_cache(path, form) == (said, None)
-    with pytest.raises(BadInput, match=r"clusters/eu-1\.yaml cannot be used"):
+    with pytest.raises(BadInput, match=re.escape("clusters/eu-1.yaml " + ScheduleText.CANNOT_USED())):
         parse_state_file("clusters/eu-1.yaml", b"\x00{")
 
 
@@ -178,5 +183,5 @@ def test_parsed_files_put_together_are_the_state() -> None:
 
 
 def test_a_wanted_file_must_come_with_its_content() -> None:
-    with pytest.raises(ValueError, match=r"fleet\.yaml was given without its content"):
+    with pytest.raises(ValueError, match=re.escape(StateText.GIVEN_WITHOUT_CONTENT(path="fleet.yaml"))):
         read_state({"fleet.yaml": StateFile("0" * 40)})

@@ -12,6 +12,7 @@ from gitfleet.api.bindings import binding_name
 from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput
 from gitfleet.model.state import FleetState
+from gitfleet.schedule.texts import ScheduleText
 from gitfleet.state import StateFile, StateReader, summary_of
 from tests.state.builders import COMMIT, TreeSource, binding, blob_of, composed, put, reader_of, record, small_fleet
 
@@ -147,7 +148,9 @@ def test_a_reader_that_warns_shows_what_can_be_read(path: str, content: bytes) -
 
     shown = reader.placements(), reader.clusters(), reader.records(), reader.whole()
 
-    assert {sentence.partition(" cannot be used")[0] for sentence in said} == {f"the state branch's file {path}"}
+    assert {sentence.partition(" " + ScheduleText.CANNOT_USED())[0] for sentence in said} == {
+        f"the state branch's file {path}"
+    }
     assert CART in {file.placement.key for file in shown[0]}
     assert "eu-2" in {cluster.name for cluster in shown[1]}
     assert CART in {record.placement.key for record in shown[2]}

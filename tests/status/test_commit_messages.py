@@ -14,6 +14,7 @@ from gitfleet.model.events import Event, EventType
 from gitfleet.model.state import FleetState
 from gitfleet.status import commit_message, emit_events, one_line, sentence
 from gitfleet.status.commit_messages import MOST_LINES
+from gitfleet.status.texts import StatusText
 from tests.state.builders import (
     NAMESPACE,
     binding,
@@ -58,7 +59,7 @@ def test_a_snapshot_says_its_commit() -> None:
 
     subject, _ = message(before, with_record(before, replace(web, resource_snapshots=(*web.resource_snapshots, newer))))
 
-    assert subject == "web: snapshot 1 taken from commit 4b825dc642cb"
+    assert subject == ("web: " + StatusText.SNAPSHOT_TAKEN_FROM_COMMIT(place="", fields="1", fields_2="4b825dc642cb"))
 
 
 def test_hostile_texts_cannot_add_trailers_to_the_commit() -> None:
@@ -76,15 +77,19 @@ def test_hostile_texts_cannot_add_trailers_to_the_commit() -> None:
 SENTENCES: list[tuple[str, dict[str, Any], str]] = [
     ("scheduled", {"state": "Scheduled"}, "web: a picked"),
     ("bound", {"state": "Bound", "snapshot": "3"}, "web: a gets snapshot 3"),
-    ("updating", {"snapshot": "3"}, "web: a moves to snapshot 3"),
-    ("updated", {"snapshot": "3"}, "web: a updated to snapshot 3"),
-    ("unscheduled", {"state": "Unscheduled"}, "web: a no longer picked"),
-    ("removed", {}, "web: resources removed from a"),
-    ("released", {"objects": 1, "left": ["C/w/x"]}, "web: C/w/x left on a, no longer managed"),
+    ("updating", {"snapshot": "3"}, ("web: " + StatusText.MOVES_SNAPSHOT(cluster="a", snapshot="3"))),
+    ("updated", {"snapshot": "3"}, ("web: " + StatusText.UPDATED_SNAPSHOT(cluster="a", snapshot="3"))),
+    ("unscheduled", {"state": "Unscheduled"}, ("web: " + StatusText.NO_LONGER_PICKED(cluster="a"))),
+    ("removed", {}, ("web: " + StatusText.RESOURCES_REMOVED_FROM(cluster="a"))),
+    (
+        "released",
+        {"objects": 1, "left": ["C/w/x"]},
+        StatusText.LEFT_NO_LONGER_MANAGED(place="web", names=": C/w/x", cluster="a"),
+    ),
     (
         "released",
         {"objects": 12, "left": ["C/w/b", "C/w/c", "C/w/d", "C/w/e"]},
-        "web: C/w/b, C/w/c, C/w/d and 9 more left on a, no longer managed",
+        StatusText.LEFT_NO_LONGER_MANAGED(place="web", names=": C/w/b, C/w/c, C/w/d and 9 more", cluster="a"),
     ),
     ("available", {"value": True}, "web: a available"),
     ("available", {"value": False}, "web: a not available"),
@@ -96,9 +101,9 @@ SENTENCES: list[tuple[str, dict[str, Any], str]] = [
     ("applied", {"action": "create"}, ""),
 ]
 OF_THE_FLEET: list[tuple[str, dict[str, Any], str]] = [
-    ("cluster", {"state": "left"}, "a left the fleet, no object of ours stays there"),
-    ("cluster", {"state": "left", "objects": 1}, "a left the fleet, 1 object stays there"),
-    ("cluster", {"state": "left", "objects": 7}, "a left the fleet, 7 objects stay there"),
+    ("cluster", {"state": "left"}, ("a left the fleet, " + StatusText.NO_OBJECT_OURS_STAYS())),
+    ("cluster", {"state": "left", "objects": 1}, ("a left the fleet, " + StatusText.OBJECT_STAYS())),
+    ("cluster", {"state": "left", "objects": 7}, ("a left the " + StatusText.OBJECTS_STAY(count="fleet, 7"))),
     ("cluster", {"state": "unhealthy"}, "a: unhealthy"),
     (
         "fault",
@@ -110,11 +115,15 @@ OF_THE_FLEET: list[tuple[str, dict[str, Any], str]] = [
         {"path": "gitfleet.yaml", "line": 8, "field": "spec.interval", "message": "is odd", "severity": "warning"},
         "warning at gitfleet.yaml:8: spec.interval: is odd",
     ),
-    ("faultsCleared", {}, "no errors and no warnings are left"),
+    ("faultsCleared", {}, StatusText.NO_ERRORS_NO_WARNINGS_LEFT()),
     ("commitRead", {"commit": "0123456789abcdef"}, "commit 0123456789ab read"),
 ]
 OF_A_PLACEMENT: list[tuple[str, dict[str, Any], str]] = [
-    ("snapshot", {"index": "3", "commit": "0123456789abcdef"}, "web: snapshot 3 taken from commit 0123456789ab"),
+    (
+        "snapshot",
+        {"index": "3", "commit": "0123456789abcdef"},
+        ("web: " + StatusText.SNAPSHOT_TAKEN_FROM_COMMIT(place="", fields="3", fields_2="0123456789ab")),
+    ),
     ("placement", {"state": "accepted"}, "web: accepted"),
     ("placement", {"state": "removed"}, "web: removed"),
     ("placement", {"state": "renamed", "former": "old"}, "web: renamed, was old"),
@@ -137,7 +146,7 @@ def test_each_event_in_words(type_: str, fields: dict[str, Any], said: str) -> N
     cluster_name = None if (type_, fields, said) in OF_A_PLACEMENT else "a"
     event = Event(type=EventType(type_), placement=placement, cluster=cluster_name, fields=fields)
     assert sentence(event) == said
-    assert commit_message([event]) == (said or "state of the fleet brought up to date", "")
+    assert commit_message([event]) == (said or StatusText.STATE_FLEET_BROUGHT_UP_DATE(), "")
 
 
 def test_the_subject_is_what_matters_most() -> None:

@@ -19,6 +19,7 @@ from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Create, Delete, Keep, Outcome, OutcomeCode
 from gitfleet.model.state import FleetState
 from gitfleet.status import emit_events, events_of_outcomes, sentence
+from gitfleet.status.texts import StatusText
 from tests.profiles import examples
 from tests.state.builders import (
     COMMIT,
@@ -174,7 +175,12 @@ def test_a_deletion_that_is_refused_is_told_once_for_each_object_and_sentence() 
 
     bound = binding(WEB, "a")
     refused = replace(bound, failed=(failed("Available", "slow"), failed(DELETED, "no")))
-    told = of("failed", condition=DELETED, reason="Forbidden", message="ConfigMap/web/settings is not deleted: no")
+    told = of(
+        "failed",
+        condition=DELETED,
+        reason="Forbidden",
+        message=StatusText.NOT_DELETED(failed="ConfigMap/web/settings", failed_2="no"),
+    )
     assert lines(fleet(bound), fleet(refused)) == [told]
     assert lines(fleet(refused), fleet(replace(refused, policy_snapshot="web-1"))) == []
     again = replace(refused, failed=(failed(DELETED, "no"), failed(DELETED, "never")))
@@ -274,7 +280,7 @@ def test_conditions_of_a_placement() -> None:
 
     assert event.to_json(1.5) == {
         "t": 1.5, "type": "placement", "placement": "web", "condition": "Available", "status": "True",
-        "reason": "ResourceAvailable", "message": "The selected resources in 1 cluster are available now",
+        "reason": "ResourceAvailable", "message": StatusText.SELECTED_RESOURCES_CLUSTER_AVAILABLE_NOW().format("1"),
     }  # fmt: skip
 
 

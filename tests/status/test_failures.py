@@ -21,6 +21,7 @@ from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.status import faults_of, with_failures, with_unsettled
 from gitfleet.status.failures import TakenIn
+from gitfleet.status.texts import StatusText
 from tests.state.builders import CONFIG, T0, binding, cluster, condition, manifest, record
 
 WEB, OTHER = PlacementKey("", "web"), PlacementKey("shop", "web")
@@ -68,7 +69,7 @@ def test_a_placement_that_failed_stays_as_it_is_says_so_and_is_scheduled_anew(ke
     state = replace(STATE, placements={**RECORDS, key: of_generation(RECORDS[key], 7)})
     marked = with_failures(state, STATE, failed(subject), NOW)
     (scheduled,) = [c for c in marked.placements[key].conditions if c.type.endswith("Scheduled")]
-    said = f"the placement could not be decided and stays as it is: {sentence(subject)}"
+    said = StatusText.PLACEMENT_COULD_NOT_DECIDED_STAYS(sentence=sentence(subject))
     assert scheduled == internal(f"{key.kind}Scheduled", said, 7)
     left = state.placements[key].conditions[1:]
     assert marked.placements[key] == replace(state.placements[key], conditions=(scheduled, *left), schedule_key="")
@@ -94,7 +95,7 @@ def test_a_failure_that_lasts_changes_nothing_more() -> None:
 def test_a_cluster_that_failed_says_so_until_it_no_longer_does(mark: Any, type_: str) -> None:
     state = replace(STATE, clusters={**STATE.clusters, "a": replace(STATE.clusters["a"], generation=3)})
     marked = mark(state, STATE, failed(A), NOW)
-    said = internal(type_, f"what was seen or done could not be taken in: {sentence(A)}", 3)
+    said = internal(type_, StatusText.SEEN_DONE_COULD_NOT_TAKEN(sentence=sentence(A)), 3)
     assert marked.clusters["a"] == with_condition(state.clusters["a"], said)
     assert marked.clusters["b"] is STATE.clusters["b"]
     assert marked.placements == STATE.placements
@@ -124,7 +125,7 @@ def test_each_step_drops_its_own_condition_alone() -> None:
 def test_a_placement_that_could_not_be_settled_says_so_and_keeps_its_schedule(key: PlacementKey) -> None:
     subject = Subject.of_placement(key)
     state = replace(STATE, placements={**RECORDS, key: of_generation(RECORDS[key], 7)})
-    said = internal(f"{key.kind}Settled", f"what was seen or done could not be taken in: {sentence(subject)}", 7)
+    said = internal(f"{key.kind}Settled", StatusText.SEEN_DONE_COULD_NOT_TAKEN(sentence=sentence(subject)), 7)
     marked = with_unsettled(state, STATE, failed(subject), NOW)
     assert marked.placements[key] == replace(
         state.placements[key], conditions=(*state.placements[key].conditions, said)
@@ -172,7 +173,7 @@ def test_what_has_no_status_is_a_fault_where_it_is_written() -> None:
     ]
 
     def fault(path: str, line: int, object_: str, subject: Subject) -> Fault:
-        return Fault(path, line, object_, "", f"it is left as it was: {sentence(subject)}")
+        return Fault(path, line, object_, "", StatusText.IT_IS_LEFT_AS_IT(sentence=sentence(subject)))
 
     assert faults_of(failed(*subjects), STATE, wanted) == (
         fault("clusters/new.yaml", 4, "MemberCluster/new", subjects[3]),

@@ -16,14 +16,15 @@ from gitfleet.model.desired import Desired, Misread
 from gitfleet.model.rolling import Held, MoveKind, RolloutPlan
 from gitfleet.model.state import FleetState
 from gitfleet.status import with_kept
+from gitfleet.status.texts import StatusText
 from tests.state.builders import T0, binding, record
 
 WEB, API, SITE = PlacementKey("", "web"), PlacementKey("", "api"), PlacementKey("shop", "site")
 NOW = T0 + timedelta(minutes=5)
-FILES = "goes on as it was accepted last until the errors in {} are corrected"
-NAME = "goes on under this name until it can be called shop/site: the error{} says what to change"
-FOR_SITE = "stays on {} until ResourcePlacement shop/site has its objects there (`gitfleet explain shop/site`)"
-FOR_API = "stays on {} until ClusterResourcePlacement api has its objects there (`gitfleet explain api`)"
+FILES = StatusText.GOES_ACCEPTED_LAST_UNTIL_ERRORS(files="{}")
+NAME = StatusText.GOES_UNDER_NAME_UNTIL_CALLED(late="shop/site", where="{}")
+FOR_SITE = StatusText.STAYS_UNTIL_OBJECTS_GITFLEET_EXPLAIN(where="{}", other="ResourcePlacement", other_2="shop/site")
+FOR_API = StatusText.STAYS_UNTIL_OBJECTS_GITFLEET_EXPLAIN(where="{}", other="ClusterResourcePlacement", other_2="api")
 GOES, API_GOES = (
     replace(one, placement=replace(one.placement, deleting=T0))
     for one in (record("web", binding(WEB, "a")), record("api"))
@@ -80,9 +81,9 @@ BROKEN = {API: Misread("placements/api.yaml", None)}
         (GOES, {API: record("api")}, {"plan": awaiting(("a", API)), "misread": BROKEN}, FOR_API.format("a")),
         (GOES, {API: API_GOES}, {"plan": awaiting(("a", API))}, FOR_API.format("a")),
         (GOES, {API: API_GOES}, {"plan": awaiting(("a", API)), "misread": BROKEN},
-         "stays on a until the errors in placements/api.yaml are corrected"),
+         StatusText.STAYS_UNTIL_ERRORS_CORRECTED(where="a", misread="placements/api.yaml")),
         (GOES, {}, {"plan": awaiting(("a", API)), "misread": BROKEN},
-         "stays on a until the errors in placements/api.yaml are corrected"),
+         StatusText.STAYS_UNTIL_ERRORS_CORRECTED(where="a", misread="placements/api.yaml")),
         (GOES, {}, {"plan": awaiting(("a", API)), "misread": {SITE: BROKEN[API]}}, FOR_API.format("a")),
     ],
 )  # fmt: skip

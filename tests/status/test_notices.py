@@ -12,11 +12,18 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import Damage, FleetState, UnusableHead
 from gitfleet.status import notices_of, released_cluster, released_placement, standing_notices
 from gitfleet.status.notices import MOST_NOTICES
+from gitfleet.status.texts import StatusText
 from tests.state.builders import fault
 
 HEAD, EARLIER = "0123456789abcdef" * 2, "fedcba9876543210" * 2
-LOST = "it is set aside (`git show 0123456789ab:p/x.yaml`), and what it said is worked out again: "
-RESTORED = "it is set aside (`git show 0123456789ab:p/x.yaml`), and the version of commit fedcba987654 holds instead: "
+LOST = StatusText.SET_ASIDE(
+    kept=" (`git show 0123456789ab:p/x.yaml`)", instead=StatusText.SAID_WORKED_OUT_AGAIN(), why=""
+)
+RESTORED = StatusText.SET_ASIDE(
+    kept=" (`git show 0123456789ab:p/x.yaml`)",
+    instead=StatusText.VERSION_COMMIT_HOLDS_INSTEAD(restored="fedcba987654"),
+    why="",
+)
 
 
 def warning(path: str, name: str, message: str) -> Fault:
@@ -30,7 +37,10 @@ def warning(path: str, name: str, message: str) -> Fault:
         ({}, f"{LOST}no YAML"),
         ({"restored": {"p/x.yaml": EARLIER}}, f"{RESTORED}no YAML"),
         ({"restored": {"p/y.yaml": EARLIER}}, f"{LOST}no YAML"),
-        ({"commit": "dir:/some/where"}, "it is set aside, and what it said is worked out again: no YAML"),
+        (
+            {"commit": "dir:/some/where"},
+            StatusText.SET_ASIDE(kept="", instead=StatusText.SAID_WORKED_OUT_AGAIN(), why="no YAML"),
+        ),
         ({"files": {"p/x.yaml": "  no\n\tYAML "}}, f"{LOST}no YAML"),
         ({"files": {"p/x.yaml": "x" * 400}}, LOST + "x" * 400),
         ({"files": {"p/x.yaml": "x" * 401}}, LOST + "x" * 400 + "..."),
@@ -46,13 +56,13 @@ def test_the_first_files_are_named_and_the_others_counted(more: int) -> None:
     paths = [f"p/{number:03d}.yaml" for number in range(MOST_NOTICES + more)]
     found = notices_of(Damage(commit=HEAD, files=dict.fromkeys(reversed(paths), "odd")))
     assert [notice.path for notice in found[:MOST_NOTICES]] == paths[:MOST_NOTICES]
-    rest = f"{more} more files of the state branch cannot be used and are set aside"
+    rest = f"{more}" + StatusText.MORE_FILES_STATE_BRANCH_CANNOT(count="")
     assert found[MOST_NOTICES:] == ((warning("state", "state", rest),) if more > 0 else ())
 
 
 def test_a_head_that_is_not_used_is_said_first() -> None:
     head = UnusableHead(commit=HEAD, why="holds no tree", instead=EARLIER, readable=True)
-    said = "commit 0123456789ab holds no tree; commit fedcba987654 before it holds instead"
+    said = StatusText.COMMIT_BEFORE_HOLDS(instead="0123456789ab holds no tree; commit fedcba987654", part="instead")
     assert notices_of(Damage(commit=EARLIER, files={"p/x.yaml": "odd"}, head=head)) == (
         warning("state", "head", said),
         *notices_of(Damage(commit=EARLIER, files={"p/x.yaml": "odd"})),
@@ -66,16 +76,22 @@ def test_what_is_said_of_objects_whose_owner_is_gone() -> None:
         warning(
             "inventory/c1",
             "c1/web",
-            f"{one} gitfleet's no longer: ClusterResourcePlacement web does not exist",
+            (
+                f"{one} gitfleet's no "
+                + StatusText.NOT_EXIST(stay="longer", owner="ClusterResourcePlacement", owner_2="web")
+            ),
         ),
         warning(
             "inventory/c1",
             "c1/shop/web",
-            f"{two} gitfleet's no longer: ResourcePlacement shop/web does not exist",
+            (
+                f"{two} gitfleet's no "
+                + StatusText.NOT_EXIST(stay="longer", owner="ResourcePlacement", owner_2="shop/web")
+            ),
         ),
     ]
     assert [released_cluster("c1", count) for count in (1, 2)] == [
-        warning("inventory/c1", "c1", f"{said} gitfleet's no longer: the fleet has no such cluster")
+        warning("inventory/c1", "c1", (f"{said} gitfleet's no " + StatusText.FLEET_NO_CLUSTER(stay="longer")))
         for said in (one, two)
     ]
 

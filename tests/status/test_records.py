@@ -13,6 +13,7 @@ from gitfleet.api.conditions import Condition, Reason, Status
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.scheduling import SchedulingResult
 from gitfleet.status.records import scheduled_condition, with_conditions, with_schedule
+from gitfleet.status.texts import StatusText
 from tests.state.builders import T0, binding, record
 
 WEB = PlacementKey("", "web")
@@ -75,5 +76,5 @@ def test_the_last_verdict_goes_on_counting(known: bool) -> None:
     ]
     (last,) = BEFORE.conditions[:1]
     kept = (Status.TRUE, last.reason, last.message, T0)
-    pending = (Status.UNKNOWN, "SchedulePending", "Scheduling has not completed", NOW)
+    pending = (Status.UNKNOWN, "SchedulePending", StatusText.SCHEDULING_NOT_COMPLETED(), NOW)
     assert first == [(new.status, new.reason, new.message, NOW), kept if known else pending]

@@ -13,6 +13,7 @@ from gitfleet.model.events import Event, EventType
 from gitfleet.model.state import FleetState
 from gitfleet.status import commit_message, emit_events, occurrence_of, sentence
 from gitfleet.status.rollout_events import rollout_events
+from gitfleet.status.texts import StatusText
 from gitfleet.workload.phases import Phase
 from tests.workload_records import idle, on, rollout_record, says
 
@@ -89,8 +90,8 @@ def event_of(status: ClusterRolloutStatus) -> Event:
         (on("a", Phase.VERIFYING_SPEC), " is in verifyingSpec", False),
         (on("a", Phase.BATCH_INITIALIZING), ": batch 1 of 4 begins", True),
         (on("a", Phase.BATCH_IN_ROLLING, batch=1), ": batch 2 of 4 rolls", True),
-        (on("a", Phase.BATCH_VERIFYING, batch=1), ": batch 2 of 4 is being verified", False),
-        (on("a", Phase.BATCH_FINALIZING, batch=3), ": batch 4 of 4 is being finalized", False),
+        (on("a", Phase.BATCH_VERIFYING, batch=1), (": batch 2 of 4 " + StatusText.BEING_VERIFIED()), False),
+        (on("a", Phase.BATCH_FINALIZING, batch=3), (": batch 4 of 4 " + StatusText.BEING_FINALIZED()), False),
         (on("a", Phase.BATCH_READY), ": batch 1 of 4 is ready", True),
         (on("a", Phase.BATCH_VERIFYING, PAUSED), " waits: batch 2 of 4 is the last to roll out", True),
         (

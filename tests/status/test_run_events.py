@@ -19,6 +19,7 @@ from gitfleet.model.state import FleetState
 from gitfleet.status import emit_events, sentence
 from gitfleet.status.notices import waiting_eviction
 from gitfleet.status.run_events import request_events, run_events
+from gitfleet.status.texts import StatusText
 from tests.state.builders import T0, condition
 
 RUN = RunRecord(key=NamespacedName("", "go"), placement_name="web", strategy_name="all", created=T0)
@@ -168,7 +169,12 @@ def test_what_became_of_an_eviction(status: Status | None, type_: str | None) ->
 
 def test_an_eviction_that_waits_is_a_warning_where_it_is_written() -> None:
     one = Eviction(name="e", placement_name="web", cluster_name="a")
-    fields = ("ClusterResourcePlacementEviction/e", "", "waits to take web off a: it is frozen", Severity.WARNING)
+    fields = (
+        "ClusterResourcePlacementEviction/e",
+        "",
+        StatusText.WAITS_TAKE_OFF(placement_name="web", eviction="a", why="it is frozen"),
+        Severity.WARNING,
+    )
     assert waiting_eviction(one, "it is frozen") == Fault("evictions", 1, *fields)
     written = replace(one, origin=Origin("evictions/e.yaml", 3))
     assert waiting_eviction(written, "it is frozen") == Fault("evictions/e.yaml", 3, *fields)
@@ -181,7 +187,11 @@ def test_an_eviction_that_waits_is_a_warning_where_it_is_written() -> None:
         ("run", {"reason": "UpdateRunFailed", "message": "no"}, "run go: UpdateRunFailed: no"),
         ("stage", {"stage": "all", "phase": "started"}, "run go: stage all started"),
         ("clusterUpdate", {"stage": "all", "phase": "failed"}, "run go: stage all: a failed"),
-        ("approvalRequested", {"stage": "all", "approval": "go-all"}, "run go: stage all waits for approval go-all"),
+        (
+            "approvalRequested",
+            {"stage": "all", "approval": "go-all"},
+            ("run go: " + StatusText.STAGE_WAITS_APPROVAL(fields="all", fields_2="go-all")),
+        ),
         ("approved", {"stage": "all", "message": "by ann"}, "run go: stage all approved: by ann"),
     ],
 )

@@ -13,9 +13,11 @@ from gitfleet.api.conditions import Reason, Status
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType, RolloutStrategy, RolloutStrategyType
 from gitfleet.model.state import PlacementRecord
+from gitfleet.observe.texts import ObserveText
 from gitfleet.status import cluster_progress, has_overrides, observed_snapshot, placement_conditions, unmet_count
 from gitfleet.status.conditions import ClusterProgress, ClusterStep
 from gitfleet.status.records import scheduled_condition
+from gitfleet.status.texts import StatusText
 from gitfleet.status.vocabulary import EXTERNAL_DIFFERENT, EXTERNAL_NOT_STARTED, OVERRIDDEN, ROLLOUT_STARTED
 from gitfleet.views.placement_status import status_object
 from tests.state.builders import CONFIG, T0, binding, condition, record, through
@@ -57,11 +59,11 @@ def test_all_clusters_through() -> None:
     assert statuses(base) == upto("")
     assert [item.message for item in base.conditions] == [
         "found all",
-        "All 3 cluster(s) start rolling out the latest resource",
-        "No override rules are configured for the selected resources",
-        "Works(s) are succcesfully created or updated in the 3 target clusters' namespaces",
-        "The selected resources are successfully applied to 3 clusters",
-        "The selected resources in 3 cluster are available now",
+        StatusText.ALL_CLUSTER_START_ROLLING_OUT().format("3"),
+        ObserveText.NO_OVERRIDE_RULES_CONFIGURED_SELECTED(),
+        StatusText.WORKS_SUCCCESFULLY_CREATED_UPDATED_TARGET().format("3"),
+        StatusText.SELECTED_RESOURCES_SUCCESSFULLY_APPLIED_CLUSTERS().format("3"),
+        StatusText.SELECTED_RESOURCES_CLUSTER_AVAILABLE_NOW().format("3"),
     ]
 
 
@@ -93,7 +95,7 @@ def test_counts_are_of_the_clusters_with_that_status() -> None:
     base = record("web", *(binding(WEB, name, conditions=slow) for name in "abc"), binding(WEB, "d"))
 
     message = tell(base).conditions[-1].message
-    assert message == "Failed to apply resources to 3 cluster(s), please check the `failedPlacements` status"
+    assert message == StatusText.FAILED_APPLY_RESOURCES_CLUSTER().format("3")
 
 
 def test_report_diff_has_types_of_its_own() -> None:
@@ -113,7 +115,7 @@ def test_overrides_are_told_when_any_cluster_has_one() -> None:
     [overridden] = [item for item in tell(base).conditions if item.type.endswith("Overridden")]
     assert (overridden.reason, overridden.message) == (
         "OverriddenSucceeded",
-        "The selected resources are successfully overridden in the 2 clusters",
+        StatusText.SELECTED_RESOURCES_SUCCESSFULLY_OVERRIDDEN_CLUSTERS().format("2"),
     )
 
 
@@ -136,7 +138,7 @@ def test_a_freeze_that_holds_a_rollout_is_named() -> None:
         waits = binding(WEB, "a", conditions=(condition("RolloutStarted", "False", "RolloutNotStartedYet", said),))
         found = tell(record("web", waits, latest=1))
         assert found.conditions[-1].message == (
-            f"The rollout is being blocked by the rollout strategy in 1 cluster(s){named}"
+            StatusText.ROLLOUT_BEING_BLOCKED_ROLLOUT_STRATEGY_CLUSTER().format("1") + f"{named}"
         )
         (shown,) = cluster_progress(found)
         assert (shown.steps[0].message == said) is bool(named)
@@ -153,10 +155,10 @@ def test_what_each_cluster_shows_as_the_whole_answer() -> None:
         ROLLOUT_STARTED,
         Status.UNKNOWN,
         "RolloutStartedUnknown",
-        "In the process of deciding whether to roll out the latest resources or not",
+        StatusText.PROCESS_DECIDING_WHETHER_ROLL_OUT(),
         None,
     )
-    message = "The rollout is being blocked by the rollout strategy"
+    message = StatusText.ROLLOUT_BEING_BLOCKED_ROLLOUT_STRATEGY()
     waits = ClusterStep(ROLLOUT_STARTED, Status.FALSE, "RolloutNotStartedYet", message, held.last_transition_time)
     steps = (
         ClusterStep(ROLLOUT_STARTED, Status.TRUE, "RolloutStarted", "", T0),
@@ -175,7 +177,7 @@ def test_what_each_cluster_shows_as_the_whole_answer() -> None:
 
 @pytest.mark.parametrize(
     ("reason", "message"),
-    [("ClusterUnreachable", "it hangs"), ("Odd", "The availability of the selected resources is unknown yet")],
+    [("ClusterUnreachable", "it hangs"), ("Odd", StatusText.AVAILABILITY_SELECTED_RESOURCES_UNKNOWN_YET())],
 )
 def test_a_cluster_that_does_not_answer_says_why_nothing_is_known(reason: str, message: str) -> None:
     seen = condition("Available", "Unknown", reason, "it hangs")
@@ -295,7 +297,7 @@ def external(*indexes: int | None, conditions: Any = None) -> PlacementRecord:
         ),
         (
             external(1, 1, conditions=()),
-            "Rollout is controlled by an external controller and cluster c-0 is in RolloutStarted Unknown state",
+            StatusText.ROLLOUT_CONTROLLED_EXTERNAL_CONTROLLER_CLUSTER().format("c-0"),
             "1",
         ),
     ],

@@ -16,10 +16,12 @@ from gitfleet.api.freeze_files import Freeze, FreezeRules
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
 from gitfleet.model.state import FleetState
+from gitfleet.rollout.texts import RolloutText
 from gitfleet.status import placement_conditions
 from gitfleet.views import table_of
 from gitfleet.views.markdown import code_span
 from gitfleet.views.readme import readme_text
+from gitfleet.views.texts import ViewsText
 from tests.state.builders import CONFIG, T0, binding, cluster, condition, fault, reader_of, record, small_fleet, through
 
 WEB = PlacementKey("", "web")
@@ -68,7 +70,7 @@ def test_the_page_of_the_small_fleet() -> None:
     assert page == (Path(__file__).parent / "golden" / "README.md").read_text()
     assert "| [`us-1`](clusters/us-1.yaml) | `region=us` | unhealthy: `no answer for 5 minutes` | 0 |  |" in page
     assert "`eu-2` `Available: deployment web is not available` |" in page
-    assert "To remove it, add `approvals/hold-web-0123456789.yaml` to the config repo:" in page
+    assert ViewsText.ADD_CONFIG_REPO(do="remove it", path="`approvals/hold-web-0123456789.yaml`") in page
 
 
 def test_an_empty_fleet_has_a_short_page() -> None:
@@ -102,7 +104,7 @@ def test_big_fleets_show_what_needs_eyes_first_and_count_the_rest() -> None:
     assert "## Placements: 60 complete, 1 not" in page
     assert page.index("[`zz`]") < page.index("[`p-00`](")
     assert "and 11 more in [placements](placements)" in page
-    assert "## Errors and warnings: 1 error, 69 warnings" in page
+    assert ViewsText.ERRORS_WARNINGS(count="1 error", count_2="69 warnings") in page
     assert "and 20 more in [faults.yaml](faults.yaml)" in page
     assert "and 2 more in [fleet.yaml](fleet.yaml)" in page
     assert len(page) < 25_000
@@ -148,10 +150,12 @@ def test_an_external_placement_is_not_complete_while_its_clusters_wait_for_a_run
     page = readme_text(FleetState(placements={WEB: external}))
 
     assert "## Placements: 0 complete, 1 not" in page
-    assert "`clusters have snapshot 0, the latest is 1: waits for a run that names it` |" in page
+    assert (
+        "`" + RolloutText.CLUSTERS_SNAPSHOT_LATEST(old="0", latest="1", why=(RolloutText.WAITS_RUN_NAMES() + "` |"))
+    ) in page
 
 
 def test_only_errors_keep_a_last_good_version() -> None:
-    kept = "What has errors keeps its last good version."
+    kept = ViewsText.ERRORS_KEEPS_LAST_GOOD_VERSION()
     assert kept in readme_text(FleetState(faults=(fault("x", Severity.ERROR),)))
     assert kept not in readme_text(FleetState(faults=(fault("x", Severity.WARNING),)))

@@ -22,20 +22,33 @@ from gitfleet.model.operations import DeletePod, Patch
 from gitfleet.model.state import FleetState
 from gitfleet.views import PlannedReconcile, has_changes, plan_document, rollout_sentences, with_rollouts
 from gitfleet.views.rollout_documents import rollout_documents
+from gitfleet.views.texts import ViewsText
 from gitfleet.workload.phases import Phase
+from gitfleet.workload.texts import WorkloadText
 from tests.state.builders import binding, record, snapshot
 from tests.workload_records import T0, WEB, idle, measured, on, rollout_record, says
 
 KEY = NamespacedName("shop", "web")
 POD = ObjectKey("", "v1", "Pod", "shop", "web-3")
-WAITS = says(WorkloadConditionType.BATCH_VERIFYING, "3 of 5 pods of the new content are ready")
+WAITS = says(
+    WorkloadConditionType.BATCH_VERIFYING, WorkloadText.PODS_READY(ready="3", wanted="5", live="the new content")
+)
 ROLLING = on(
     "eu-1", Phase.BATCH_VERIFYING, WAITS, batch=1, upgraded_replicas=5, upgraded_ready_replicas=3,
     measurements=(measured("errors", 9), measured("p99"), measured("errors", 0.25, verdict="Passed")),
 )  # fmt: skip
-SAID = (
-    "workload rollout shop/web of Deployment shop/web on eu-1 is in rollingInBatches, batchVerifying of batch 2 of 4, "
-    "5 of 10 pods upgraded, 3 ready: 3 of 5 pods of the new content are ready; errors 0.25 (Passed); p99 no answer yet"
+SAID = ViewsText.WORKLOAD_ROLLOUT(
+    name="",
+    target="shop/web of Deployment shop/web",
+    document=(
+        "eu-1 is in "
+        + WorkloadText.PODS_READY(
+            ready="rollingInBatches, batchVerifying",
+            wanted="batch 2 of 4, 5 of 10 pods upgraded, 3 ready: 3 of 5",
+            live="the new content",
+        )
+        + ("; errors 0.25 (Passed); p99 " + ViewsText.NO_ANSWER_YET())
+    ),
 )
 PATCH = Patch(
     cluster="eu-1", rollout=KEY, reason="batch 2 of 4 takes 5 pods", key=WEB, uid="u", resource_version="7",
@@ -74,7 +87,7 @@ def test_the_document_of_a_rollout_on_a_cluster() -> None:
         "state": "rollingInBatches", "batchState": "batchVerifying", "currentBatch": 1, "batches": 4, "idle": False,
         "batchSizes": [2, 2, 3, 3], "paused": False, "target": web, "sources": [], "originalSize": 10, "targetSize": 10,
         "upgraded": 5, "ready": 3,
-        "waits": "3 of 5 pods of the new content are ready",
+        "waits": WorkloadText.PODS_READY(ready="3", wanted="5", live="the new content"),
         "next": [
             {"object": web, "patch": {"spec": {"replicas": 5}}, "pod": False, "reason": "batch 2 of 4 takes 5 pods"}
         ],
@@ -98,17 +111,19 @@ def test_a_document_in_lines() -> None:
     assert [*rollout_sentences(document)] == [
         SAID,
         '  next: Deployment shop/web: {"spec":{"replicas":5}}: batch 2 of 4 takes 5 pods',
-        "  next: the pod shop/web-3 goes: it has the old content",
-        "  Pod shop/web-3 stays until the rollout lets it go",
-        f"  applying Deployment shop/web leaves {', '.join(f'/spec/{n}' for n in range(8))} and 2 more to the rollout",
-        "  Deployment shop/web stays until the rollout lets it go",
+        ViewsText.NEXT_POD_GOES(name="shop/web-3", step="it has the old content"),
+        ViewsText.STAYS_UNTIL_ROLLOUT_LETS_GO(what="Pod shop/web-3"),
+        ViewsText.APPLYING_LEAVES_ROLLOUT(
+            what="Deployment shop/web", why=f"{', '.join(f'/spec/{n}' for n in range(8))} and 2 more"
+        ),
+        ViewsText.STAYS_UNTIL_ROLLOUT_LETS_GO(what="Deployment shop/web"),
     ]
 
 
 @pytest.mark.parametrize(
     ("status", "plan", "said"),
     [
-        (idle("eu-1"), {}, "of Deployment shop/web on eu-1 has nothing to roll yet"),
+        (idle("eu-1"), {}, ("of Deployment shop/web on " + ViewsText.NOTHING_ROLL_YET(head="eu-1"))),
         (on("eu-1", Phase.INITIALIZING), {}, "of Deployment shop/web on eu-1 is in initializing"),
         (on("eu-1", Phase.VERIFYING_SPEC, target=None), {"paused": True}, "on eu-1 is in verifyingSpec (paused)"),
     ],

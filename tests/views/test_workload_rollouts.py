@@ -18,13 +18,17 @@ from gitfleet.model.forges import StatusState
 from gitfleet.model.state import FleetState
 from gitfleet.views import forge_view, objects_of, readme_text, rollout_lines, table_of
 from gitfleet.views.rollout_pages import bar_of
+from gitfleet.views.texts import ViewsText
 from gitfleet.views.workload_rollouts import NOWHERE
 from gitfleet.workload.phases import Phase
+from gitfleet.workload.texts import WorkloadText
 from tests.state.builders import reader_of
 from tests.workload_records import T0, asked, idle, measured, on, rollout_record, says
 
 NOW = T0 + timedelta(minutes=5)
-_VERIFYING = says(WorkloadConditionType.BATCH_VERIFYING, "3 of 5 pods of the new content are ready")
+_VERIFYING = says(
+    WorkloadConditionType.BATCH_VERIFYING, WorkloadText.PODS_READY(ready="3", wanted="5", live="the new content")
+)
 _TABLE = ("NAMESPACE", "NAME", "CLUSTERS", "STATE", "BATCH", "READY", "AGE")
 
 
@@ -84,7 +88,7 @@ def test_the_wide_table_says_what_is_waited_for() -> None:
     assert dict(zip(table.columns, table.rows[0], strict=True)) == {
         "NAMESPACE": "shop", "NAME": "web", "TARGET": "Deployment/web", "STRATEGY": "IncreaseFirst", "CLUSTERS": "1/2",
         "STATE": "rollingInBatches", "SUB-STATE": "batchVerifying", "BATCH": "2/4", "READY": "13/20", "AGE": "5m",
-        "MESSAGE": "eu-1: 3 of 5 pods of the new content are ready",
+        "MESSAGE": ("eu-1: " + WorkloadText.PODS_READY(ready="3", wanted="5", live="the new content")),
     }  # fmt: skip
 
 
@@ -131,15 +135,15 @@ def test_a_description_ends_with_how_far_each_cluster_is() -> None:
 
     assert rollout_lines("rollouts", state, body) == [
         "eu-1: rollingInBatches, batchVerifying, batch 2 of 4: 5 of 10 pods upgraded, 3 ready",
-        "  3 of 5 pods of the new content are ready",
-        "  batches of 2, 2, 3, 3 pods",
+        ("  " + WorkloadText.PODS_READY(ready="3", wanted="5", live="the new content")),
+        ViewsText.BATCHES_PODS(map="", and_more="2, 2, 3, 3"),
         "  webhook pre-batch-rollout load (batch 2): Passed at 2026-01-01T00:00:30Z: 200",
-        "  webhook pre-batch-rollout ask-ops (batch 2): no answer yet, attempt 3",
+        ("  webhook pre-batch-rollout ask-ops (batch 2): " + ViewsText.NO_ANSWER_YET() + ", attempt 3"),
         "  webhook pre-batch-rollout start: Failed at 2026-01-01T00:00:30Z",
         f"  metric errors: 0.2 at 2026-01-01T00:01:00Z Passed: {query}",
-        f"  metric errors: no answer yet at 2026-01-01T00:01:00Z (no data): {query}",
-        f"  metric p99: no answer yet at 2026-01-01T00:01:00Z: {query}",
-        "us-1: nothing to roll yet",
+        ("  metric errors: " + ViewsText.NO_ANSWER_YET() + f" at 2026-01-01T00:01:00Z (no data): {query}"),
+        ("  metric p99: " + ViewsText.NO_ANSWER_YET() + f" at 2026-01-01T00:01:00Z: {query}"),
+        ViewsText.NOTHING_ROLL_YET_2(cluster="us-1"),
     ]
     assert rollout_lines("placements", state, body) == []
 
@@ -196,7 +200,11 @@ def test_the_page_of_the_state_branch_shows_what_is_under_way() -> None:
         "1 under way, 1 with nothing left to do",
         "| Rollout | Target | Cluster | State | Batch | Ready | Waits for |",
         "| --- | --- | --- | --- | --- | --- | --- |",
-        f"{first} `eu-1` | rollingInBatches | 2/4 | ■■■□□□□□□□ 3/10 | `3 of 5 pods of the new content are ready` |",
+        (
+            f"{first} `eu-1` | rollingInBatches | 2/4 | ■■■□□□□□□□ 3/10 | "
+            + WorkloadText.PODS_READY(ready="`3", wanted="5", live="the new content")
+            + "` |"
+        ),
         f"{first} `us-1` | verifyingSpec | 0/4 | □□□□□□□□□□ 0/0 |  |",
     ]
     assert section(done) == ["0 under way, 1 with nothing left to do"]

@@ -10,6 +10,7 @@ from gitfleet.api.conditions import Status, find_condition
 from gitfleet.api.workload_records import WorkloadConditionType, WorkloadReason
 from gitfleet.workload.conditions import TYPES, entered, message_of, waiting
 from gitfleet.workload.phases import Phase
+from gitfleet.workload.texts import WorkloadText
 from tests.workload_records import T0, on
 
 _R = WorkloadReason
@@ -26,7 +27,7 @@ LATER = T0 + timedelta(minutes=1)
 )
 def test_what_lets_go_says_why_to_the_end(left: Phase, lets_go: Phase, end: Phase) -> None:
     failing = entered(on("a", lets_go), left, lets_go, _R.REJECTED, "errors is 0.05, above 0.01", T0)
-    failing = waiting(failing, lets_go, _R.WAITING, "Deployment/shop/web is to be changed", T0)
+    failing = waiting(failing, lets_go, _R.WAITING, ("Deployment/shop/web " + WorkloadText.IS_BE_CHANGED()), T0)
     assert message_of(failing, lets_go) == "errors is 0.05, above 0.01"
     over = entered(failing, lets_go, end, _R.DONE, "", LATER)
     assert message_of(over, end) == "errors is 0.05, above 0.01"

@@ -13,6 +13,7 @@ from gitfleet.workload.finding import Found
 from gitfleet.workload.handlers import Counts, Goal, Step, Workloads
 from gitfleet.workload.handlers.stateful_sets import StatefulSetHandler
 from gitfleet.workload.progress import advance_cluster
+from gitfleet.workload.texts import WorkloadText
 from tests.workload.handlers.models import StatefulSet
 from tests.workload.handlers.playing import Play
 from tests.workload.test_reverting import NOW, record_of, rolling
@@ -48,9 +49,9 @@ def advanced(counts: Counts) -> Advanced:
     ("ready", "old", "observed", "says"),
     [
         (4, 2, True, ""),
-        (3, 2, True, "3 of 4 pods are ready, 0 may be not"),
-        (4, 3, True, "3 pods have the older content, 2 may have it"),
-        (4, 2, False, "its controller has not seen the newest change yet"),
+        (3, 2, True, WorkloadText.PODS_READY_NOT(upgraded_ready="3", wanted="4", unavailable="0")),
+        (4, 3, True, WorkloadText.PODS_OLDER_CONTENT(old="3", most="2")),
+        (4, 2, False, WorkloadText.CONTROLLER_NOT_SEEN_NEWEST_CHANGE_YET()),
     ],
 )
 def test_a_batch_is_verified_once_its_pods_are_ready_and_the_older_ones_are_gone(

@@ -14,11 +14,14 @@ from gitfleet.api.objects import GroupKind, key_of
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.workload_records import RolloutMode
 from gitfleet.api.workload_rollouts import WORKLOAD_KINDS
+from gitfleet.loop.texts import LoopText
 from gitfleet.loop.workload_handlers import usable_handlers
 from gitfleet.model.held_fields import ABSENT
 from gitfleet.model.observations import LiveObject
+from gitfleet.schedule.texts import ScheduleText
 from gitfleet.wiring_plugins import workload_handlers
 from gitfleet.workload import BUILT_IN, Counts, Goal, Step, WorkloadHandler, Workloads
+from gitfleet.workload.texts import WorkloadText
 from tests.installed import install_example
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,7 +71,7 @@ def test_the_example_counts_and_leaves_the_rest_to_the_base_class(handler: Workl
     assert handler.counts(seen, in_place) == Counts(upgraded=3, upgraded_ready=2, old=5, old_ready=5)
     assert handler.counts(arena(4, replicas=8), in_place).observed is False
     assert handler.counts(seen, scaled) == Counts(upgraded=8, upgraded_ready=7)
-    assert handler.health(seen) == "7 of 8 pods of GameServerSet/games/arena are ready"
+    assert handler.health(seen) == WorkloadText.PODS_READY(ready="7", wanted="8", live="GameServerSet/games/arena")
     assert list(handler.scale(seen, scaled, Step.CLAIM).fields.values()) == [{"/spec/replicas": 8}]
     assert handler.size({"spec": {"replicas": 8}}) == 8
     assert handler.template({"spec": {"template": {"metadata": {"creationTimestamp": None}, "a": 1}}}) == {"a": 1}
@@ -82,7 +85,7 @@ def test_the_example_counts_and_leaves_the_rest_to_the_base_class(handler: Workl
         (
             RolloutMode.SOURCE_TO_TARGET,
             (),
-            "a GameServerSet has pods of both contents itself; leave sourceRef out",
+            ("a " + WorkloadText.PODS_BOTH_CONTENTS_ITSELF(name_of="GameServerSet")),
         ),
         (
             RolloutMode.IN_PLACE,
@@ -115,9 +118,9 @@ def broken() -> WorkloadHandler:
             "Misspelt has no hook count: did you mean counts? Helpers start with an underscore",
         ),
         ("Rollout.argoproj.io", broken, "unexpected ValueError"),
-        ("Rollout.argoproj.io", dict, "its factory made a dict, which does not derive from WorkloadHandler"),
+        ("Rollout.argoproj.io", dict, LoopText.FACTORY_MADE_NOT_DERIVE_FROM(name="dict")),
         ("Rollout.argoproj.io", 7, "unexpected TypeError"),
-        ("Deployment.apps", WorkloadHandler, "gitfleet has one for Deployment.apps itself"),
+        ("Deployment.apps", WorkloadHandler, LoopText.GITFLEET_ONE_ITSELF(of_kind="Deployment.apps")),
     ],
 )
 def test_one_that_cannot_be_used_is_left_out_and_logged(
@@ -125,7 +128,9 @@ def test_one_that_cannot_be_used_is_left_out_and_logged(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         assert usable_handlers({name: make}) == BUILT_IN
-    assert [one.getMessage() for one in caplog.records] == [f"workload handler {name} cannot be used: {why}"]
+    assert [one.getMessage() for one in caplog.records] == [
+        (f"workload handler {name} " + ScheduleText.CANNOT_USED() + f": {why}")
+    ]
 
 
 def test_a_commit_is_read_with_the_built_in_ones() -> None:
@@ -157,5 +162,5 @@ def test_what_the_base_class_moves_is_replicas_alone() -> None:
         "old": {"/spec/replicas": 0},
     }
     assert WorkloadHandler().refusal(seen, goal(RolloutMode.IN_PLACE)) == (
-        "Pair/web/new is moved by spec.replicas alone; name workloads with the older content in sourceRef"
+        WorkloadText.MOVED_SPEC_REPLICAS_ALONE(name_of="Pair/web/new")
     )

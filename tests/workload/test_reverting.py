@@ -26,6 +26,7 @@ from gitfleet.workload.goals import goal_of
 from gitfleet.workload.handlers import Goal, Step
 from gitfleet.workload.movement import movement
 from gitfleet.workload.progress import advance_cluster
+from gitfleet.workload.texts import WorkloadText
 from tests.workload.handlers.models import CloneSet, DaemonSet, Deployment, Model, StatefulSet
 from tests.workload.handlers.playing import Play, hold_new_template
 
@@ -115,7 +116,7 @@ def test_all_pods_have_the_older_content_before_it_is_over(model: Model) -> None
     play.step(goal, Step.FIRST, lambda: play.is_done(goal))
     status, said = abandon(play, status)
     assert status.rolling_state is RollingState.ABANDONED
-    assert "1 pod still to go back to what was before" in said
+    assert ("1 " + WorkloadText.STILL_GO_BACK_BEFORE(count="pod")) in said
     assert [pod.revision for pod in play.target.pods] == ["old"] * 6
 
 
@@ -124,11 +125,11 @@ def test_all_pods_have_the_older_content_before_it_is_over(model: Model) -> None
     [
         (
             Deployment.running("web", 6),
-            "Deployment/web/web no longer has the template of before; give it back in its manifest",
+            WorkloadText.NO_LONGER_TEMPLATE_BEFORE(name_of="Deployment/web/web"),
         ),
         (
             DaemonSet.running("web", 6),
-            "DaemonSet/web/web makes pods of its newest template alone; give the one of before back in its manifest",
+            WorkloadText.MAKES_PODS_NEWEST_TEMPLATE_ALONE(name_of="DaemonSet/web/web"),
         ),
     ],
 )
@@ -143,4 +144,4 @@ def test_what_cannot_go_back_says_so_and_keeps_its_pods(model: Model, why: str) 
     status, said = abandon(play, status)
     assert status.rolling_state is RollingState.ABANDONED
     assert [pod.name for pod in play.target.pods] == names
-    assert said[-1] == f"nothing goes back, since {why}"
+    assert said[-1] == WorkloadText.NOTHING_GOES_BACK(why=why)

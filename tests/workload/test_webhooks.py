@@ -14,6 +14,7 @@ from gitfleet.api.rollout_plans import RolloutPlan, WebhookType
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import BatchState, ClusterRolloutStatus, RollingState, RolloutRecord
 from gitfleet.model.calls import WebhookAnswer, WebhookOutcome
+from gitfleet.workload.texts import WorkloadText
 from gitfleet.workload.webhooks import Asked, ask
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -80,7 +81,7 @@ def test_only_those_of_the_phase_are_asked_and_with_what() -> None:
 def test_it_goes_on_once_all_have_passed_and_asks_no_more() -> None:
     given = record(hook(), hook(name="other"))
     asked = ask(given, STATUS, PRE, {}, NOW)
-    assert (asked.passed, asked.waits) == (False, "webhook gate has not answered yet")
+    assert (asked.passed, asked.waits) == (False, WorkloadText.WEBHOOK_NOT_ANSWERED_YET(hook="gate"))
     one = {asked.calls[0].id: next(iter(answer(asked, WebhookOutcome.PASSED).values()))}
     half = ask(given, replace(STATUS, webhooks=asked.statuses), PRE, one, NOW)
     assert (half.passed, [call.id for call in half.calls]) == (False, [asked.calls[1].id])
@@ -102,7 +103,7 @@ def test_a_rejection_that_waits_is_asked_again_under_another_key() -> None:
     first = ask(given, STATUS, PRE, {}, NOW)
     found = again(given, first, WebhookOutcome.REJECTED, "not yet")
     assert (found.passed, found.rejected, found.calls) == (False, "", ())
-    assert found.waits == "webhook gate has not answered yet: not yet"
+    assert found.waits == (WorkloadText.WEBHOOK_NOT_ANSWERED_YET(hook="gate") + ": not yet")
     assert found.wake_at == NOW + timedelta(seconds=1)
     later = ask(given, replace(STATUS, webhooks=found.statuses), PRE, {}, NOW + timedelta(seconds=1))
     assert [call.id == first.calls[0].id for call in later.calls] == [False]

@@ -14,6 +14,7 @@ from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import JsonPatch
 from gitfleet.api.placements import Placement
 from gitfleet.api.placing_policy import USUAL_POLICY, KindPattern, PlacingPolicy, PlacingRule
+from gitfleet.api.texts import ApiText
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.model.failures import Failures
@@ -120,13 +121,13 @@ def of(kind: str, namespace: str = "", name: str = "n") -> dict[str, Any]:
 
 KUBE_SYSTEM = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}
 NO_OBJECTS: list[tuple[Any, str]] = [
-    ({**inside("web"), "metadata": "x"}, "x is not an object: its metadata is not a mapping"),
-    ({**inside("web"), "metadata": ["x"]}, "x is not an object: its metadata is not a mapping"),
-    ({**inside("web"), "kind": ["A"]}, "x has an apiVersion, kind, name or namespace that is not a string"),
-    ({**inside("web"), "apiVersion": 1}, "x has an apiVersion, kind, name or namespace that is not a string"),
-    ({**inside("web"), "kind": "/../A"}, "x has a kind or a name that no object can have"),
-    (inside("web", "/../../evil"), "x has a kind or a name that no object can have"),
-    (inside("../web"), "x has a namespace that no namespace can be called"),
+    ({**inside("web"), "metadata": "x"}, ("x " + ApiText.NOT_OBJECT_METADATA_NOT_MAPPING())),
+    ({**inside("web"), "metadata": ["x"]}, ("x " + ApiText.NOT_OBJECT_METADATA_NOT_MAPPING())),
+    ({**inside("web"), "kind": ["A"]}, ("x " + ApiText.APIVERSION_KIND_NAME_NAMESPACE_NOT())),
+    ({**inside("web"), "apiVersion": 1}, ("x " + ApiText.APIVERSION_KIND_NAME_NAMESPACE_NOT())),
+    ({**inside("web"), "kind": "/../A"}, ("x " + ApiText.KIND_NAME_NO_OBJECT())),
+    (inside("web", "/../../evil"), ("x " + ApiText.KIND_NAME_NO_OBJECT())),
+    (inside("../web"), ("x " + ApiText.NAMESPACE_NO_NAMESPACE_CALLED())),
     ({**inside(), "metadata": {"name": "a", "namespace": "web", "labels": "x"}}, "x has labels or annotations that"),
     ({**inside(), "metadata": {"name": "a", "namespace": "web", "annotations": "x"}}, "x has labels or annotations"),
 ]
@@ -137,17 +138,23 @@ NO_OBJECTS: list[tuple[Any, str]] = [
     [
         (envelope("ClusterResourceEnvelope", "", inside("web")), "x lies in namespace web, and only cluster-scoped"),
         (envelope("ResourceEnvelope", "web", inside()), "x has no namespace"),
-        (envelope("ResourceEnvelope", "web", inside("other")), "x lies in namespace other, not in the envelope's own"),
-        (envelope("ResourceEnvelope", "web", inside("web", "")), "x lacks apiVersion, kind or name"),
-        (envelope("ResourceEnvelope", "web", "text"), "x is not an object"),
+        (
+            envelope("ResourceEnvelope", "web", inside("other")),
+            ("x " + ApiText.LIES_NAMESPACE_NOT_ENVELOPE_OWN(namespace="other")),
+        ),
+        (envelope("ResourceEnvelope", "web", inside("web", "")), ("x " + ApiText.LACKS_APIVERSION_KIND_NAME())),
+        (envelope("ResourceEnvelope", "web", "text"), ("x " + ApiText.NOT_OBJECT())),
         *[(envelope("ResourceEnvelope", "web", entry), message) for entry, message in NO_OBJECTS],
         *[(config(x=json.dumps(entry)), message) for entry, message in NO_OBJECTS],
-        (obj(FLEET, "ResourceEnvelope", "e", "web", data="text"), "its data is not a mapping"),
-        (obj(FLEET, "ResourceEnvelope", "e", "web", data=7), "its data is not a mapping"),
-        (obj("v1", "ConfigMap", "e", "web", metadata=ANNOTATED, data="hunter2"), "its data is not a mapping"),
+        (obj(FLEET, "ResourceEnvelope", "e", "web", data="text"), ApiText.DATA_NOT_MAPPING()),
+        (obj(FLEET, "ResourceEnvelope", "e", "web", data=7), ApiText.DATA_NOT_MAPPING()),
+        (obj("v1", "ConfigMap", "e", "web", metadata=ANNOTATED, data="hunter2"), ApiText.DATA_NOT_MAPPING()),
         (envelope("ResourceEnvelope", "web", of("ClusterRole", "web")), "x is of ClusterRole, a cluster-scoped kind"),
         (envelope("ResourceEnvelope", "web", of("ClusterRole")), "x has no namespace"),
-        (envelope("ClusterResourceEnvelope", "", of("Role")), "x is of Role, a namespaced kind and has no namespace"),
+        (
+            envelope("ClusterResourceEnvelope", "", of("Role")),
+            ("x is of Role, " + ApiText.NAMESPACED_KIND_NO_NAMESPACE()),
+        ),
         (envelope("ClusterResourceEnvelope", "", of("Role", "web")), "x lies in namespace web"),
         (envelope("ClusterResourceEnvelope", "", KUBE_SYSTEM), "x is namespace kube-system, which is reserved"),
         (config(x=json.dumps(KUBE_SYSTEM)), "x is namespace kube-system, which is reserved"),
@@ -158,7 +165,7 @@ NO_OBJECTS: list[tuple[Any, str]] = [
         (config(x="x" * (MAX_ENTRY_BYTES + 1)), "x: line 1: has 1048577 bytes"),
         (config(x=QUOTA.replace("namespace: web", "namespace: other")), "x lies in namespace other"),
         (config(x="[" * 40_000), "x: line 1: nested more than 200 levels deep"),
-        (config(x="hunter2"), "x is not an object"),
+        (config(x="hunter2"), ("x " + ApiText.NOT_OBJECT())),
     ],
 )
 def test_what_cannot_be_unwrapped_is_the_works_error(subject: Manifest, message: str) -> None:
@@ -167,7 +174,7 @@ def test_what_cannot_be_unwrapped_is_the_works_error(subject: Manifest, message:
     assert work.error is not None
     assert work.unwrapped is False
     place = "/".join(filter(None, (subject.key.namespace, subject.key.name)))
-    assert work.error.startswith(f"{subject.key.kind} {place} cannot be unwrapped: {message}")
+    assert work.error.startswith(f"{subject.key.kind}" + ApiText.CANNOT_UNWRAPPED(key="", place=place, why=message))
     assert work.error.endswith("(cluster east)")
     assert "hunter2" not in work.error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -17,6 +18,7 @@ from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.errors import GiveUp
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.views.texts import ViewsText
 from gitfleet.works import (
     WorksMemo,
     check_readable,
@@ -26,6 +28,7 @@ from gitfleet.works import (
     unreadable_overrides,
     works_when_done,
 )
+from gitfleet.works.texts import WorksText
 from tests.works.builders import EAST, NAMESPACE, ROLE, SETTINGS, WEB, WEST, binding_of, override, rule, snapshot
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -67,7 +70,7 @@ def names_of(state: FleetState, failures: Failures | None = None) -> dict[str, l
         (at(EAST, resource_snapshot="web-9-snapshot"), False),
         (at(MemberCluster(name="gone")), False),
     ],
-    ids=["bound", "no longer picked", "given up", "not rolled out", "no such snapshot", "no such cluster"],
+    ids=["bound", ViewsText.NO_LONGER_PICKED(), "given up", "not rolled out", "no such snapshot", "no such cluster"],
 )
 def test_which_bindings_have_a_work_and_the_next_has_its_own(east: Binding, has_work: bool) -> None:
     assert names_of(state_of(east, at(WEST, resource_snapshot=LATEST.name))) == {
@@ -151,7 +154,7 @@ def test_an_override_that_cannot_be_read_is_named_with_all_its_snapshots_and_hol
     check_readable([at(EAST, resource_overrides=("web/fine-0",))], found)
     check_readable([at(EAST, cluster_resource_overrides=("few-1",))], frozenset())
     for names in ({"cluster_resource_overrides": ("few-1",)}, {"resource_overrides": ("web/fine-0", "few-1")}):
-        with pytest.raises(GiveUp, match="override snapshot few-1 cannot be read"):
+        with pytest.raises(GiveUp, match=re.escape(WorksText.OVERRIDE_SNAPSHOT_CANNOT_READ(reference="few-1"))):
             check_readable([at(WEST), at(EAST, **names)], found)
 
 

@@ -17,6 +17,7 @@ from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import JsonPatch, OverrideRule
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.works import CompiledOverrides, render_work
+from gitfleet.works.texts import WorksText
 from tests.works.builders import (
     EAST,
     NAMESPACE,
@@ -165,43 +166,67 @@ def test_what_comes_after_a_deleted_object_is_placed() -> None:
 
 
 RESTLESS = "resources.kubernetes-fleet.io/available-cpu"
-ON_SETTINGS = 'ResourceOverrideSnapshot "ro-0" failed to apply on ConfigMap "settings" in namespace "web": rule 1: '
+ON_SETTINGS = WorksText.SNAPSHOT_FAILED_APPLY(
+    override="ResourceOverride",
+    snapshot="ro-0",
+    key="ConfigMap",
+    key_2="settings",
+    place=' in namespace "web": rule 1: ',
+)
 
 
 @pytest.mark.parametrize(
     ("patch", "message"),
     [
-        (replace_("/data/zzz", "2"), "replace /data/zzz: nothing is there"),
-        (JsonPatch("remove", "/data/zzz"), "remove /data/zzz: nothing is there"),
-        (add("/metadata/labels/x", "2"), "add /metadata/labels/x: /metadata/labels is not there or cannot hold it"),
-        (add("/data/a/b/c", "2"), "add /data/a/b/c: /data/a is not there or cannot hold it"),
-        (add("/data/a/b", "2"), "add /data/a/b: /data/a is not there or cannot hold it"),
-        (add("/data/x", "${MEMBER-CLUSTER-LABEL-KEY-no}"), "label key no not found on cluster east"),
+        (replace_("/data/zzz", "2"), WorksText.NOTHING_IS_THERE(operation="replace", name="/data/zzz")),
+        (JsonPatch("remove", "/data/zzz"), WorksText.NOTHING_IS_THERE(operation="remove", name="/data/zzz")),
+        (
+            add("/metadata/labels/x", "2"),
+            WorksText.NOT_CANNOT_HOLD(operation="add", name="/metadata/labels/x", place="/metadata/labels"),
+        ),
+        (add("/data/a/b/c", "2"), WorksText.NOT_CANNOT_HOLD(operation="add", name="/data/a/b/c", place="/data/a")),
+        (add("/data/a/b", "2"), WorksText.NOT_CANNOT_HOLD(operation="add", name="/data/a/b", place="/data/a")),
+        (
+            add("/data/x", "${MEMBER-CLUSTER-LABEL-KEY-no}"),
+            WorksText.LABEL_KEY_NOT_FOUND_CLUSTER(plain="no", cluster="east"),
+        ),
         (
             add("/data/x", "${MEMBER-CLUSTER-LABEL-KEY-no"),
-            "a variable in the value of /data/x is missing the closing bracket `}`",
+            WorksText.VARIABLE_VALUE_MISSING_CLOSING_BRACKET(path="/data/x"),
         ),
         (
             add("/data/x", "${MEMBER-CLUSTER-LABEL-KEY-b} ${MEMBER-CLUSTER-LABEL-KEY-a}"),
-            "label key b not found on cluster east",
+            WorksText.LABEL_KEY_NOT_FOUND_CLUSTER(plain="b", cluster="east"),
         ),
-        (add("/data/x", "${MEMBER-CLUSTER-ANNOTATION-KEY-no}"), "annotation no not found on cluster east"),
-        (add("/data/x", "${MEMBER-CLUSTER-PROPERTY-a.b/no}"), "property a.b/no not found on cluster east"),
+        (
+            add("/data/x", "${MEMBER-CLUSTER-ANNOTATION-KEY-no}"),
+            WorksText.NOT_FOUND_CLUSTER(what="annotation", plain="no", cluster="east"),
+        ),
+        (
+            add("/data/x", "${MEMBER-CLUSTER-PROPERTY-a.b/no}"),
+            WorksText.NOT_FOUND_CLUSTER(what="property", plain="a.b/no", cluster="east"),
+        ),
         (
             add("/data/x", f"${{MEMBER-CLUSTER-PROPERTY-{RESTLESS}}}"),
-            f"property {RESTLESS} changes all the time, and each change would be rolled out",
+            WorksText.PROPERTY_CHANGES_ALL_TIME(plain=RESTLESS),
         ),
         (
             add("/data/x", f"${{MEMBER-CLUSTER-PROPERTY-{RESTLESS} word}}"),
-            "property (not a name) changes all the time, and each change would be rolled out",
+            WorksText.PROPERTY_CHANGES_ALL_TIME(plain="(not a name)"),
         ),
-        (add("/data/x", "${MEMBER-CLUSTER-PROPERTY-pass word}"), "property (not a name) not found on cluster east"),
+        (
+            add("/data/x", "${MEMBER-CLUSTER-PROPERTY-pass word}"),
+            WorksText.NOT_FOUND_CLUSTER(what="property", plain="(not a name)", cluster="east"),
+        ),
         (
             add("/data/x", "${MEMBER-CLUSTER-ANNOTATION-KEY-no"),
-            "a variable in the value of /data/x is missing the closing bracket `}`",
+            WorksText.VARIABLE_VALUE_MISSING_CLOSING_BRACKET(path="/data/x"),
         ),
         *[
-            (add("/data/x", f"${{MEMBER-CLUSTER-LABEL-KEY-{key}}}"), f"label key {said} not found on cluster east")
+            (
+                add("/data/x", f"${{MEMBER-CLUSTER-LABEL-KEY-{key}}}"),
+                WorksText.LABEL_KEY_NOT_FOUND_CLUSTER(plain=said, cluster="east"),
+            )
             for key, said in (
                 ("a.b/c_d-e", "a.b/c_d-e"),
                 ("k" * 317, "k" * 317),
@@ -223,22 +248,29 @@ def test_a_label_that_makes_the_value_unreadable_is_said_without_it() -> None:
     patch = add("/data/x", "${MEMBER-CLUSTER-LABEL-KEY-region}")
     odd = replace(EAST, labels={"region": 'hunter2"'})
     work = render((SETTINGS,), [override("ro", SETTINGS, rule(patch), ns="web")], odd)
-    said = "the value of /data/x is no JSON once its variables are replaced (cluster east)"
+    said = WorksText.VALUE_NO_JSON_ONCE_VARIABLES(name="/data/x") + " (cluster east)"
     assert work.error == f"{ON_SETTINGS}{said}"
 
 
 def test_an_object_without_a_namespace_is_named_without_one() -> None:
     work = render((NAMESPACE,), [override("cro", NAMESPACE, rule(), rule(JsonPatch("remove", "/spec")))])
     assert work.error == (
-        'ClusterResourceOverrideSnapshot "cro-0" failed to apply on Namespace "web": '
-        "rule 2: remove /spec: nothing is there (cluster east)"
+        WorksText.SNAPSHOT_FAILED_APPLY(
+            override="ClusterResourceOverride",
+            snapshot="cro-0",
+            key="Namespace",
+            key_2="web",
+            place=(":" + WorksText.NOTHING_IS_THERE(operation="", name="rule 2: remove /spec") + " (cluster east)"),
+        )
     )
 
 
 @pytest.mark.parametrize("patch", [JsonPatch("add", "data/x", "1"), JsonPatch("add", "/data/~2", "1")])
 def test_a_patch_that_cannot_be_read_is_an_error(patch: JsonPatch) -> None:
     work = render((SETTINGS,), [override("ro", SETTINGS, rule(), rule(patch), ns="web")])
-    assert work.error == 'ResourceOverrideSnapshot "ro-0": rule 2 is no RFC 6902 patch (cluster east)'
+    assert work.error == (
+        WorksText.SNAPSHOT_RULE_NO_RFC_PATCH(kind="ResourceOverride", snapshot="ro-0", number="2") + " (cluster east)"
+    )
 
 
 def test_identity_cannot_be_patched() -> None:
@@ -253,7 +285,7 @@ def test_identity_cannot_be_patched() -> None:
 def test_an_override_snapshot_that_is_gone_is_an_error() -> None:
     binding = replace(binding_of(EAST), cluster_resource_overrides=("cro-0",))
     work = render_work(binding, snapshot(ROLE), CompiledOverrides(), EAST)
-    assert work.error == "override snapshot cro-0 is not there (cluster east)"
+    assert work.error == (WorksText.OVERRIDE_SNAPSHOT_NOT(reference="cro-0") + " (cluster east)")
 
 
 def test_a_snapshot_that_was_not_loaded_is_an_error() -> None:
@@ -265,7 +297,9 @@ def test_an_unknown_operator_is_an_error() -> None:
     term = ClusterSelectorTerm(label_selector=LabelSelector(match_expressions=(LabelRequirement("a", "Near"),)))
     work = render((ROLE,), [override("cro", ROLE, OverrideRule(cluster_terms=(term,)))])
     assert work.error is not None
-    assert work.error.startswith('ClusterResourceOverrideSnapshot "cro-0" has a cluster selector that cannot be used: ')
+    assert work.error.startswith(
+        WorksText.SNAPSHOT_CLUSTER_SELECTOR_CANNOT_USED(kind="ClusterResourceOverride", name="cro-0", error="")
+    )
 
 
 TOKENS = st.sampled_from(["data", "password", "x", "0", "-", "metadata", "labels", "a~1b", "~0"])
@@ -297,22 +331,27 @@ def test_lists_are_patched_by_index() -> None:
 @pytest.mark.parametrize(
     ("patch", "message"),
     [
-        (add("/items/9", "x"), "add /items/9 does not apply"),
-        (add("/items/3", "x"), "add /items/3 does not apply"),
-        (replace_("/items/2", "x"), "replace /items/2: nothing is there"),
-        (replace_("/items/2/b", "x"), "replace /items/2/b: /items/2 is not there or cannot hold it"),
-        (replace_("/items/-", "x"), "replace /items/-: nothing is there"),
-        (replace_("/items/²", "x"), "replace /items/²: nothing is there"),
-        (replace_("/items/00", "x"), "replace /items/00: nothing is there"),
-        (add("/items/00", "x"), "add /items/00 does not apply"),
-        (add("/items/-1", "x"), "add /items/-1 does not apply"),
-        (add("/items/1_0", "x"), "add /items/1_0 does not apply"),
-        (add("/ten/01/b", "x"), "add /ten/01/b: /ten/01 is not there or cannot hold it"),
-        (JsonPatch("remove", "/items/1/c"), "remove /items/1/c: nothing is there"),
+        (add("/items/9", "x"), WorksText.ADD_NOT_APPLY(name="/items/9")),
+        (add("/items/3", "x"), WorksText.ADD_NOT_APPLY(name="/items/3")),
+        (replace_("/items/2", "x"), WorksText.NOTHING_IS_THERE(operation="replace", name="/items/2")),
+        (
+            replace_("/items/2/b", "x"),
+            WorksText.NOT_CANNOT_HOLD(operation="replace", name="/items/2/b", place="/items/2"),
+        ),
+        (replace_("/items/-", "x"), WorksText.NOTHING_IS_THERE(operation="replace", name="/items/-")),
+        (replace_("/items/²", "x"), WorksText.NOTHING_IS_THERE(operation="replace", name="/items/²")),
+        (replace_("/items/00", "x"), WorksText.NOTHING_IS_THERE(operation="replace", name="/items/00")),
+        (add("/items/00", "x"), WorksText.ADD_NOT_APPLY(name="/items/00")),
+        (add("/items/-1", "x"), WorksText.ADD_NOT_APPLY(name="/items/-1")),
+        (add("/items/1_0", "x"), WorksText.ADD_NOT_APPLY(name="/items/1_0")),
+        (add("/ten/01/b", "x"), WorksText.NOT_CANNOT_HOLD(operation="add", name="/ten/01/b", place="/ten/01")),
+        (JsonPatch("remove", "/items/1/c"), WorksText.NOTHING_IS_THERE(operation="remove", name="/items/1/c")),
     ],
 )
 def test_a_place_that_a_list_does_not_have_is_an_error(patch: JsonPatch, message: str) -> None:
     subject = body_with_list()
     work = render((subject,), [override("ro", subject, rule(patch), ns="web")])
-    place = 'ResourceOverrideSnapshot "ro-0" failed to apply on ConfigMap "l" in namespace "web": rule 1: '
+    place = WorksText.SNAPSHOT_FAILED_APPLY(
+        override="ResourceOverride", snapshot="ro-0", key="ConfigMap", key_2="l", place=' in namespace "web": rule 1: '
+    )
     assert work.error == f"{place}{message} (cluster east)"

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gitfleet import extra
+from gitfleet.adapters.forge.texts import ForgeText
 from gitfleet.errors import MissingPart
 from gitfleet.ports.forges import Forge, ForgeAccess, ForgeFactory
 
@@ -42,7 +43,9 @@ def gitlab(access: ForgeAccess) -> Forge:
 
 
 def _missing(package: str) -> MissingPart:
-    return MissingPart(f"the package {package} is not installed", hint=f"install it with: {extra('forges')}")
+    return MissingPart(
+        ForgeText.PACKAGE_NOT_INSTALLED(package=package), hint=ForgeText.INSTALL_IT_WITH(extra=extra("forges"))
+    )
 
 
 BUILT_IN: Final[Mapping[str, ForgeFactory]] = {"gitea": gitea, "github": github, "gitlab": gitlab}

@@ -22,6 +22,7 @@ from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectio
 
 from gitfleet.adapters.forge.reading import read_strictly
 from gitfleet.adapters.forge.sessions import MOST_PAGES, PAGE, ForgeAdapter, origin_of
+from gitfleet.adapters.forge.texts import ForgeText
 from gitfleet.errors import BadInput, Forbidden, GiveUp
 from gitfleet.model.forges import Comment, CommitStatus, PullRequest, StatusState
 from gitfleet.ports.forges import ForgeAccess
@@ -42,7 +43,7 @@ class GitHub:
     def __init__(self, access: ForgeAccess) -> None:
         owner, _, name = access.repository.partition("/")
         if not owner or not name or "/" in name:
-            raise BadInput(f"{access.repository!r} is no repository here; give --forge-repo as OWNER/NAME")
+            raise BadInput(ForgeText.NO_REPOSITORY_HERE(repository=access.repository))
         self._repository = access.repository.lower()
         self._path = f"/repos/{quote(owner, safe='')}/{quote(name, safe='')}"
         api = self._api(access.url.rstrip("/"))
@@ -133,7 +134,7 @@ class GitHub:
         try:
             yield from map(_said, islice(found, most))
         except AssertionError as error:  # PyGithub's word for an address of another host
-            raise Forbidden(f"the forge {self.host} names addresses of another host, which get no token") from error
+            raise Forbidden(ForgeText.FORGE_NAMES_ADDRESSES_ANOTHER_HOST(host=self.host)) from error
 
     def _pull(self, number: int) -> Pull:
         urls = {"url": f"{self._path}/pulls/{number}", "issue_url": f"{self._path}/issues/{number}"}

@@ -13,6 +13,7 @@ from gitlab.v4.objects import Project
 
 from gitfleet.adapters.forge.reading import read_strictly
 from gitfleet.adapters.forge.sessions import MOST_PAGES, PAGE, ForgeAdapter
+from gitfleet.adapters.forge.texts import ForgeText
 from gitfleet.errors import BadInput
 from gitfleet.model.forges import Comment, CommitStatus, PullRequest, StatusState
 from gitfleet.ports.forges import ForgeAccess
@@ -20,8 +21,8 @@ from gitfleet.ports.forges import ForgeAccess
 _MOST: Final = MOST_PAGES * PAGE
 _WORDS: Final = {StatusState.SUCCESS: "success", StatusState.FAILURE: "failed", StatusState.PENDING: "pending"}
 _STATES: Final = {"success": StatusState.SUCCESS, "failed": StatusState.FAILURE, "canceled": StatusState.FAILURE}
-_PENDING: Final = "in progress, or waiting: the state branch says for what"
-_SAME_STATE: Final = "Cannot transition status"
+_PENDING: Final = ForgeText.PROGRESS_WAITING_STATE_BRANCH_SAYS()
+_SAME_STATE: Final = ForgeText.CANNOT_TRANSITION_STATUS()
 
 
 class GitLab:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast, get_type_hints
 
+from gitfleet.adapters.forge.texts import ForgeText
 from gitfleet.errors import ForgeUnavailable, GitfleetError
 
 P = ParamSpec("P")
@@ -33,7 +34,7 @@ def read_strictly(call: Callable[Concatenate[_Forge, P], T]) -> Callable[Concate
         except GitfleetError:
             raise
         except Exception as error:  # the libraries raise whatever their reading comes upon
-            what = f"answers otherwise than its API says ({call.__name__}: {type(error).__name__})"
+            what = ForgeText.ANSWERS_OTHERWISE_API_SAYS(name=call.__name__, name_2=type(error).__name__)
             raise ForgeUnavailable(f"the forge {forge.host} {what}") from error
         return cast(T, rows) if isinstance(found, Iterator) else found
 
@@ -43,4 +44,4 @@ def read_strictly(call: Callable[Concatenate[_Forge, P], T]) -> Callable[Concate
 def _check_types(row: object) -> None:
     for name, wanted in get_type_hints(type(row)).items():
         if type(getattr(row, name)) is not wanted:
-            raise TypeError(f"{name} is no {wanted.__name__}")
+            raise TypeError(ForgeText.IS_NO(name=name, name_2=wanted.__name__))

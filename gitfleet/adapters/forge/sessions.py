@@ -17,6 +17,7 @@ from requests.adapters import HTTPAdapter
 
 from gitfleet.adapters.bounded_reads import pools_with_limit
 from gitfleet.adapters.clock import SystemClock
+from gitfleet.adapters.forge.texts import ForgeText
 from gitfleet.errors import BadInput, Forbidden, ForgeUnavailable, GitfleetError, NoResponse
 from gitfleet.formats.canonical_json import parse_json
 from gitfleet.formats.masking import masked
@@ -37,10 +38,10 @@ def origin_of(url: str) -> tuple[str, str, int]:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise BadInput("the URL of the forge cannot be read", hint=_URL_HINT) from None
+        raise BadInput(ForgeText.URL_FORGE_CANNOT_READ(), hint=_URL_HINT) from None
     scheme, host = parts.scheme.lower(), (parts.hostname or "").lower()
     if scheme not in ("http", "https") or not host or parts.username is not None or parts.password is not None:
-        raise BadInput("the URL of the forge is no http or https URL of a host", hint=_URL_HINT)
+        raise BadInput(ForgeText.URL_FORGE_NO_HTTP_HTTPS(), hint=_URL_HINT)
     return scheme, host, port or (443 if scheme == "https" else 80)
 
 
@@ -67,14 +68,14 @@ class ForgeAdapter(HTTPAdapter):
     def send(self, request: requests.PreparedRequest, *_: Any, **options: Any) -> requests.Response:
         """The response, when it is JSON and says success; otherwise an error of `error_of`."""
         if origin_of(request.url or "") != self._origin:
-            raise Forbidden(f"the forge {self._host} names addresses of another host, which get no token")
+            raise Forbidden(ForgeText.FORGE_NAMES_ADDRESSES_ANOTHER_HOST(host=self._host))
         options |= {"stream": True, "timeout": (CONNECT_SECONDS, READ_SECONDS)}
         request.headers["Accept-Encoding"] = "identity"
         try:
             response = super().send(request, **options)
             content = _content(response)
         except (NoResponse, requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
-            raise ForgeUnavailable(f"the forge {self._host} does not answer: {_why(error)}") from error
+            raise ForgeUnavailable(ForgeText.FORGE_NOT_ANSWER(host=self._host, why=_why(error))) from error
         headers = {name.lower(): value for name, value in response.headers.items()}
         what = f"{request.method} {urlsplit(request.url or '').path}"
         refusal = error_of(response.status_code, headers, content, now=SystemClock().now().timestamp())
@@ -96,27 +97,27 @@ def error_of(status: int, headers: Mapping[str, str], content: bytes | None, *, 
     other settings can end, BadInput where this one request was refused. `content` is None for a response that is too
     large; names of headers are in lower case; `now` is in seconds since 1970."""
     if content is None:
-        return ForgeUnavailable(f"answers with more than {MOST_BYTES // 2**20} MiB")
+        return ForgeUnavailable(ForgeText.ANSWERS_MORE_MIB(most_bytes=MOST_BYTES // 2**20))
     if 300 <= status < 400:
-        return Forbidden("redirects to another address, which gets no token: give --forge-url as that one")
+        return Forbidden(ForgeText.REDIRECTS_ANOTHER_ADDRESS())
     said = _message(content)
     after = _seconds(headers, now)
     limited = after is not None or any(sign in said.lower() for sign in _RATE_LIMIT_SIGNS)
     if status in _BUSY or status >= 500 or (status == 403 and limited):
         return ForgeUnavailable(f"answers {status}{said}", after=after)
     if status in (401, 403):
-        return Forbidden(f"refuses the token: {status}{said}")
+        return Forbidden(ForgeText.REFUSES_TOKEN(status=status, why=said))
     if status >= 400:
         return BadInput(f"refuses a request: {status}{said}")
     if status not in (200, 201, 204) or not (status == 204 or _is_json(content)):
-        return ForgeUnavailable(f"answers {status} with {headers.get('content-type', 'something')} that is no JSON")
+        return ForgeUnavailable(ForgeText.ANSWERS_NO_JSON(status=status, get=headers.get("content-type", "something")))
     return None
 
 
 def _content(response: requests.Response) -> bytes | None:
     """The body, None for one that is larger than MOST_BYTES."""
     if response.headers.get("Content-Encoding", "identity") != "identity":
-        raise NoResponse("its response is compressed, which it was not asked for", passing=False)
+        raise NoResponse(ForgeText.RESPONSE_COMPRESSED_NOT_ASKED(), passing=False)
     parts, left = list[bytes](), MOST_BYTES + 1
     with response:
         while left and (part := response.raw.read1(left, decode_content=False)):
@@ -161,12 +162,12 @@ def _why(error: Exception) -> str:
         case NoResponse():
             return str(error)
         case requests.exceptions.SSLError():
-            return "its certificate was not accepted"
+            return ForgeText.CERTIFICATE_NOT_ACCEPTED()
         case requests.ConnectTimeout():
-            return f"no connection within {CONNECT_SECONDS:g} s"
+            return ForgeText.NO_CONNECTION_WITHIN(connect_seconds=CONNECT_SECONDS)
         case requests.Timeout() | urllib3.exceptions.TimeoutError():
-            return f"no response within {READ_SECONDS:g} s"
+            return ForgeText.NO_RESPONSE_WITHIN(read_seconds=READ_SECONDS)
         case requests.ConnectionError():
-            return "no connection, or it broke off"
+            return ForgeText.NO_CONNECTION_BROKE_OFF()
         case _:
-            return f"the connection failed ({type(error).__name__})"
+            return ForgeText.CONNECTION_FAILED(name=type(error).__name__)

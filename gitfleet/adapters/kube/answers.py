@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gitfleet.adapters.kube.refusals import refusal_of, status_of
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.ports.transport import Response
 
-OTHER: Final = "the server answered with another object"
+OTHER: Final = KubeText.SERVER_ANSWERED_ANOTHER_OBJECT()
 
 
 def other_object(body: JsonObject, key: ObjectKey, *, namespaced: bool) -> str:
@@ -20,10 +21,10 @@ def other_object(body: JsonObject, key: ObjectKey, *, namespaced: bool) -> str:
     """
     metadata: Any = body.get("metadata")
     if not isinstance(metadata, Mapping):
-        return f"{key}: the server answered with an object without metadata"
+        return KubeText.SERVER_ANSWERED_OBJECT_WITHOUT_METADATA(key=key)
     for name, type_ in (("uid", str), ("resourceVersion", str), ("generation", int)):
         if not isinstance(metadata.get(name), type_ | None):
-            return f"{key}: the server answered with an object whose metadata.{name} has a wrong type"
+            return KubeText.SERVER_ANSWERED_OBJECT_WHOSE_METADATA(key=key, name=name)
     version = body.get("apiVersion", key.api_version)
     group = version.rpartition("/")[0] if isinstance(version, str) else None
     found = (group, body.get("kind", key.kind), metadata.get("name"), metadata.get("namespace") or "")
@@ -42,9 +43,7 @@ def doubtful_404(response: Response, key: ObjectKey, plural: str) -> str:
     named = (details.get("name"), details.get("kind")) if isinstance(details, Mapping) else None
     if status.get("kind") == "Status" and status.get("reason") == "NotFound" and named in _names(key, plural):
         return ""
-    return refusal_of(
-        response, f"{key}: the server answered 404 and does not say that this object is not there"
-    ).message
+    return refusal_of(response, KubeText.SERVER_ANSWERED_NOT_SAY_OBJECT(key=key)).message
 
 
 def _names(key: ObjectKey, plural: str) -> tuple[tuple[str, str], ...]:

@@ -14,6 +14,7 @@ from gitfleet.adapters.kube.performing import Performer
 from gitfleet.adapters.kube.pods import PodReader
 from gitfleet.adapters.kube.properties_collecting import Collector, Gathered
 from gitfleet.adapters.kube.steps import StepPerformer
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.watch_requests import BegunWatch, Kind, begin_watch
 from gitfleet.adapters.kube.wire import Wire
 from gitfleet.api.objects import Manifest, ObjectKey
@@ -67,7 +68,7 @@ class KubeClient:
             why = str(error)
         except (AttributeError, KeyError, TypeError, ValueError):
             # JSON of any shape may come from whatever answers at that address.
-            why = f"the API server of {self.cluster} gave JSON of another shape than Kubernetes has"
+            why = KubeText.API_SERVER_GAVE_JSON_ANOTHER(cluster=self.cluster)
         return ClusterObservation(cluster=self.cluster, reachable=False, error=why, observed=now)
 
     def dry_run(self, questions: Sequence[tuple[Manifest, LiveObject]]) -> Sequence[DryRun]:

@@ -20,6 +20,7 @@ from gitfleet.adapters.kube.own_cluster import own_cluster, pod_namespace
 from gitfleet.adapters.kube.properties_collecting import Collector, Provider, Rests
 from gitfleet.adapters.kube.properties_view import WireView
 from gitfleet.adapters.kube.secrets import read_secret_key
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import Timeouts, Wire
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.errors import BadInput, MissingPart
@@ -103,8 +104,8 @@ class KubeDirectory:
 
     def _connect(self, cluster: MemberCluster) -> Transport:
         if cluster.connection is None:
-            hint = "say how to reach it in spec.connection, such as {context: NAME}"
-            raise BadInput(f"cluster {cluster.name} has no connection", hint=hint)
+            hint = KubeText.SAY_HOW_REACH_SPEC_CONNECTION()
+            raise BadInput(KubeText.CLUSTER_NO_CONNECTION(cluster=cluster.name), hint=hint)
         return self._over_http(self._access(cluster.name, cluster.connection))
 
     def _over_http(self, access: tuple[Endpoint, LoginSource]) -> Transport:
@@ -118,28 +119,26 @@ class KubeDirectory:
             return self._in_kubeconfig(name, connection.context)
         if connection.kubeconfig_file is not None:
             path = self._file(name, connection.kubeconfig_file)
-            return read_kubeconfig(path, f"the kubeconfig {path.name} of {name}").access(self._rules, now)
+            return read_kubeconfig(path, KubeText.KUBECONFIG(path=path.name, name=name)).access(self._rules, now)
         if connection.kubeconfig_secret is not None:
             place = connection.kubeconfig_secret
             namespace, secret, key = place.namespace, place.name, place.key
             self._check_namespace(name, namespace, secret)
             content = self._secret(namespace, secret, key)
-            source = f"the kubeconfig in Secret {namespace}/{secret} of {name}"
+            source = KubeText.KUBECONFIG_SECRET(namespace=namespace, secret=secret, name=name)
             return parse_kubeconfig(content, source).access(replace(self._rules, from_operator=False), now)
         if connection.in_cluster:
             if not self._allowed.allow_in_cluster:
-                hint = "give it another connection, or start gitfleet without --in-cluster never"
-                raise BadInput(f"{name} is the cluster that gitfleet runs in, which is not allowed here", hint=hint)
+                hint = KubeText.GIVE_ANOTHER_CONNECTION()
+                raise BadInput(KubeText.CLUSTER_GITFLEET_RUNS(name=name), hint=hint)
             return self._own(name)
-        kind = "pull" if connection.pull else "simulated" if connection.simulated else "an empty connection"
-        raise BadInput(f"cluster {name} is not reached by the API server of its own: its connection is {kind}")
+        kind = "pull" if connection.pull else "simulated" if connection.simulated else KubeText.EMPTY_CONNECTION()
+        raise BadInput(KubeText.CLUSTER_NOT_REACHED_API_SERVER(name=name, kind=kind))
 
     def _in_kubeconfig(self, name: str, context: str) -> tuple[Endpoint, LoginSource]:
         if self._allowed.kubeconfig is None:
-            hint = "start gitfleet with --kubeconfig FILE"
-            raise MissingPart(
-                f'cluster {name} is reached by the context "{context}" and there is no kubeconfig', hint=hint
-            )
+            hint = KubeText.START_GITFLEET_KUBECONFIG_FILE()
+            raise MissingPart(KubeText.CLUSTER_REACHED_CONTEXT_NO_KUBECONFIG(name=name, context=context), hint=hint)
         listed = self._allowed.kubeconfig
         *others, last = [Path(part) for part in str(listed).split(os.pathsep) if part] or [listed]
         for path in others:
@@ -153,11 +152,11 @@ class KubeDirectory:
 
     def _file(self, name: str, file: str) -> Path:
         if not _FILE_NAME.fullmatch(file):
-            hint = "name a file of the folder given with --kubeconfig-dir, without any path"
-            raise BadInput(f'cluster {name} names the kubeconfig "{file}", which is not a plain file name', hint=hint)
+            hint = KubeText.NAME_FILE_FOLDER_GIVEN_KUBECONFIG()
+            raise BadInput(KubeText.CLUSTER_NAMES_KUBECONFIG(name=name, file=file), hint=hint)
         if self._allowed.kubeconfig_dir is None:
-            hint = "start gitfleet with --kubeconfig-dir FOLDER"
-            raise MissingPart(f"cluster {name} is reached by the kubeconfig {file} and there is no folder", hint=hint)
+            hint = KubeText.START_GITFLEET_KUBECONFIG_DIR_FOLDER()
+            raise MissingPart(KubeText.CLUSTER_REACHED_KUBECONFIG_NO_FOLDER(name=name, file=file), hint=hint)
         return self._allowed.kubeconfig_dir / file
 
     def _check_namespace(self, name: str, namespace: str, secret: str) -> None:
@@ -167,17 +166,17 @@ class KubeDirectory:
             own = pod_namespace(self._allowed.service_account)
             allowed = (own,) if own is not None else ()
         if namespace not in allowed:
-            where = f"those of {' and '.join(sorted(allowed))}" if allowed else "no Secrets, since it runs in no pod"
-            hint = f"start gitfleet with --secret-namespace {namespace} if kubeconfigs are kept there"
+            where = f"those of {' and '.join(sorted(allowed))}" if allowed else KubeText.NO_SECRETS_SINCE_RUNS_NO()
+            hint = KubeText.START_GITFLEET_SECRET_NAMESPACE_IF(namespace=namespace)
             raise BadInput(
-                f"cluster {name} names the Secret {namespace}/{secret}, and gitfleet reads {where}", hint=hint
+                KubeText.CLUSTER_NAMES_SECRET(name=name, namespace=namespace, secret=secret, where=where), hint=hint
             )
 
     def _secret(self, namespace: str, secret: str, key: str) -> bytes:
         if self._allowed.read_secret is not None:
             return self._allowed.read_secret(namespace, secret, key)
         transport = self._over_http(self._own(f"the Secret {namespace}/{secret}"))
-        wire = Wire("gitfleet's own cluster", transport, timeouts=self._timeouts)
+        wire = Wire(KubeText.GITFLEET_OWN_CLUSTER(), transport, timeouts=self._timeouts)
         try:
             return read_secret_key(wire, namespace, secret, key)
         finally:

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gitfleet.adapters.kube.refusals import refusal_of
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import Wire
 from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import BadInput, RetryLater
@@ -45,7 +46,7 @@ def segment(name: str) -> str:
     """A name as one part of a path. BadInput for names that Kubernetes does not have either, because they would lead
     somewhere else (apimachinery IsValidPathSegmentName)."""
     if name in ("", ".", "..") or "/" in name or "%" in name:
-        raise BadInput(f'"{name}" is no name of an object')
+        raise BadInput(KubeText.NO_NAME_OBJECT(name=name))
     return quote(name, safe=":")
 
 
@@ -79,13 +80,13 @@ class Discovery:
 
     def _in_other_version(self, key: ObjectKey, prefix: str) -> bool:
         """Only the list of all groups tells that one is not there: any server has no answer for its path."""
-        groups = self._entries(self._wire.send("GET", "/apis"), "groups", "the groups of its API")
+        groups = self._entries(self._wire.send("GET", "/apis"), "groups", KubeText.GROUPS_API())
         versions = [version for group in groups if group.get("name") == key.group for version in group["versions"]]
         for version in versions:
             other = f"/apis/{version.get('groupVersion')}"
             if other == prefix:
                 if not self._known[prefix]:
-                    raise DiscoveryRefused(f"the kinds of {prefix}: the server names this version and not its kinds")
+                    raise DiscoveryRefused(KubeText.KINDS_SERVER_NAMES_VERSION_NOT(prefix=prefix))
                 continue
             if other not in self._known:
                 self._known[other] = self._request(other)
@@ -97,7 +98,7 @@ class Discovery:
         response = self._wire.send("GET", prefix)
         if response.status == 404 and prefix.startswith("/apis/"):
             return {}
-        resources = self._entries(response, "resources", f"the kinds of {prefix}")
+        resources = self._entries(response, "resources", KubeText.KINDS(prefix=prefix))
         return {
             str(entry["kind"]): Resource(prefix, str(entry["name"]), bool(entry.get("namespaced")))
             for entry in reversed(resources)
@@ -109,6 +110,6 @@ class Discovery:
         if not response.ok:
             raise DiscoveryRefused(refusal_of(response, what).message)
         if field not in response.json():
-            raise DiscoveryRefused(f"{what}: the server's response has no {field}")
+            raise DiscoveryRefused(KubeText.SERVER_RESPONSE_NO(what=what, field=field))
         entries: Sequence[Mapping[str, Any]] = response.json()[field] or ()
         return entries

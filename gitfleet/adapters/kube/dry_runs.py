@@ -14,6 +14,7 @@ from gitfleet.adapters.kube.answers import other_object
 from gitfleet.adapters.kube.discovery import Absence, Discovery, Resource
 from gitfleet.adapters.kube.observing import Observer, run_parallel
 from gitfleet.adapters.kube.refusals import refusal_of
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import Wire
 from gitfleet.api.definitions import CRD
 from gitfleet.api.objects import JsonObject, Manifest, ObjectKey
@@ -51,7 +52,9 @@ class DryRunner:
     def _one(self, question: tuple[Manifest, LiveObject], until: float) -> DryRun:
         manifest, live = question
         if self._clock.monotonic() > until:
-            why = f"{self._wire.name} took more than {_BEGUN_WITHIN:g} s for the dry runs before that of {manifest.key}"
+            why = KubeText.TOOK_MORE_DRY_RUNS_BEFORE(
+                wire=self._wire.name, begun_within=_BEGUN_WITHIN, manifest=manifest.key
+            )
             return DryRun(live.body, None, why)
         found = attempt(Subject.of_object(manifest.key, self._wire.name), self._asked, manifest, live)
         if not isinstance(found, Failure):
@@ -61,17 +64,17 @@ class DryRunner:
     def _asked(self, manifest: Manifest, live: LiveObject) -> DryRun:
         key, resource = manifest.key, self._discovery.find(manifest.key)
         if isinstance(resource, Absence):
-            return DryRun(live.body, None, f'the cluster has no kind "{key.kind}" in {key.api_version}')
+            return DryRun(live.body, None, KubeText.CLUSTER_NO_KIND(key=key.kind, api_version=key.api_version))
         if (key.group, key.kind) not in BUILT_IN_KINDS and not self._is_defined(key, resource):
             # Every kube-apiserver has dry runs; another one may ignore what it does not know, and write.
-            why = f"{key} is served by an API server of an extension, which may know no dry run"
+            why = KubeText.SERVED_API_SERVER_EXTENSION(key=key)
             return DryRun(live.body, None, why)
         query = {"dryRun": "All", "fieldManager": FIELD_MANAGER}
         path = resource.path(key.namespace, key.name)
         response = self._wire.send("PUT", path, query, body=_replacing(manifest, live))
         if not response.ok:
             secrets = (*secrets_in(as_stored(manifest.body)), *secrets_in(live.body))
-            why = refusal_of(response, f"the dry run of {key} was refused", secrets).message
+            why = refusal_of(response, KubeText.DRY_RUN_REFUSED(key=key), secrets).message
             return DryRun(live.body, None, why if len(why) <= _LONGEST_WHY else f"{why[: _LONGEST_WHY - 1]}…")
         body = response.json()
         if other := other_object(body, key, namespaced=resource.namespaced):

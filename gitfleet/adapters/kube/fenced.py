@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.errors import NoResponse
 from gitfleet.ports.transport import OpenStream, Request, Response, Streaming, Transport
 
@@ -26,13 +27,13 @@ class FencedTransport:
     def request(self, request: Request) -> Response:
         """See the port; NoResponse, and nothing sent, where it may not write."""
         if request.method not in _READS and not self._may_write():
-            raise NoResponse("this process does not lead any more, and sent it nothing", passing=False)
+            raise NoResponse(KubeText.PROCESS_NOT_LEAD_ANY_MORE(), passing=False)
         return self._inner.request(request)
 
     def stream(self, request: Request) -> Response | OpenStream:
         """See Streaming: a stream is a read. NoResponse where the transport carries none."""
         if not isinstance(self._inner, Streaming):
-            raise NoResponse("it is not reached by HTTP", passing=False)
+            raise NoResponse(KubeText.NOT_REACHED_HTTP(), passing=False)
         return self._inner.stream(request)
 
     def close(self) -> None:

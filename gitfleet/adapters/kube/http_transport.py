@@ -19,6 +19,7 @@ from kubernetes.client import ApiClient, Configuration
 from gitfleet.adapters.bounded_reads import pools_with_limit
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.kube.logins import Endpoint, Login, LoginSource
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import MIB, Timeouts
 from gitfleet.errors import BadInput, MissingPart, NoResponse
 from gitfleet.formats.canonical_json import json_bytes
@@ -112,7 +113,7 @@ class HttpTransport:
             content = self._content(response, limit)
             if len(content) > limit:
                 response.close()
-                return Response(413, f"the response is larger than {limit // MIB} MiB".encode())
+                return Response(413, KubeText.RESPONSE_LARGER_MIB(limit=limit // MIB).encode())
             return Response(response.status, content, response.headers)
         finally:
             response.release_conn()
@@ -121,7 +122,7 @@ class HttpTransport:
         """The body up to a byte more than the limit. A compressed one, which nobody asked for, may unfold to any
         size."""
         if response.headers.get("Content-Encoding", "identity") != "identity":
-            raise NoResponse("its response is compressed, which it was not asked for", passing=False)
+            raise NoResponse(KubeText.RESPONSE_COMPRESSED_NOT_ASKED(), passing=False)
         parts, left = list[bytes](), limit + 1
         while left and (part := response.read1(left, decode_content=False)):
             parts.append(part)
@@ -150,19 +151,19 @@ class HttpTransport:
         cause = reason if isinstance(reason, Exception) else error
         match cause:
             case urllib3.exceptions.NameResolutionError():
-                return "its host name cannot be resolved"
+                return KubeText.HOST_NAME_CANNOT_RESOLVED()
             case urllib3.exceptions.NewConnectionError():
                 return "connection refused" if "refused" in str(cause) else "no connection"
             case urllib3.exceptions.ConnectTimeoutError():
-                return f"no connection within {self._timeouts.connect_seconds:g} s"
+                return KubeText.NO_CONNECTION_WITHIN(connect_seconds=self._timeouts.connect_seconds)
             case urllib3.exceptions.ReadTimeoutError():
-                return f"no response within {self._timeouts.read_seconds:g} s"
+                return KubeText.NO_RESPONSE_WITHIN(read_seconds=self._timeouts.read_seconds)
             case urllib3.exceptions.SSLError() | ssl.SSLError():
-                return masked(f"its TLS certificate or ours was not accepted: {_tls_reason(cause)}")
+                return masked(KubeText.TLS_CERTIFICATE_OURS_NOT_ACCEPTED(tls_reason=_tls_reason(cause)))
             case urllib3.exceptions.ProtocolError():
-                return "the connection broke off"
+                return KubeText.CONNECTION_BROKE_OFF()
             case _:
-                return f"the connection failed ({type(cause).__name__})"
+                return KubeText.CONNECTION_FAILED(name=type(cause).__name__)
 
 
 def _end(sock: socket.socket, response: urllib3.BaseHTTPResponse) -> None:
@@ -199,11 +200,13 @@ def _context(endpoint: Endpoint, login: Login) -> ssl.SSLContext:
     try:
         return _checked_context(endpoint, login)
     except (ssl.SSLError, ValueError) as error:
-        hint = "correct certificate-authority-data, client-certificate-data and client-key-data; a key has no password"
-        raise BadInput("the certificates of its kubeconfig cannot be used", hint=hint) from error
+        hint = KubeText.CORRECT_CERTIFICATE_AUTHORITY_DATA()
+        raise BadInput(KubeText.CERTIFICATES_KUBECONFIG_CANNOT_USED(), hint=hint) from error
     except OSError as error:
-        hint = "set TMPDIR to a folder that can be written"
-        raise MissingPart(f"its client certificate needs a temporary directory: {error.strerror}", hint=hint) from error
+        hint = KubeText.SET_TMPDIR_FOLDER_WRITTEN()
+        raise MissingPart(
+            KubeText.CLIENT_CERTIFICATE_NEEDS_TEMPORARY_DIRECTORY(strerror=error.strerror), hint=hint
+        ) from error
 
 
 def _checked_context(endpoint: Endpoint, login: Login) -> ssl.SSLContext:

@@ -28,6 +28,7 @@ from gitfleet.adapters.kube.logins import (
     basic_header,
     bearer_header,
 )
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
 
@@ -68,7 +69,9 @@ class Kubeconfig:
         """
         name = context if context is not None else self._text(self.body, "current-context")
         if not name:
-            raise MissingPart(f"{self.source} has no current context", hint="name one in spec.connection.context")
+            raise MissingPart(
+                KubeText.NO_CURRENT_CONTEXT(source=self.source), hint=KubeText.NAME_ONE_SPEC_CONNECTION_CONTEXT()
+            )
         found = self._named("contexts", name)
         cluster = self._named("clusters", self._text(found, "cluster") or "")
         user_name = self._text(found, "user")
@@ -81,8 +84,8 @@ class Kubeconfig:
             if entry.get("name") == name:
                 return _mapping(entry.get(kind[:-1]) or {}, f"{self.source}: {kind[:-1]} {name}")
         have = ", ".join(sorted(str(entry.get("name")) for entry in entries)) if self.folder is not None else ""
-        hint = f"it has: {have}" if have else f"add it under {kind}"
-        raise MissingPart(f'{self.source} has no {kind[:-1]} "{name}"', hint=hint)
+        hint = f"it has: {have}" if have else KubeText.ADD_UNDER(kind=kind)
+        raise MissingPart(KubeText.HAS_NO(source=self.source, kind=kind[:-1], name=name), hint=hint)
 
     def _endpoint(self, cluster: Mapping[str, Any], rules: Rules) -> Endpoint:
         server = self._text(cluster, "server") or ""
@@ -91,8 +94,8 @@ class Kubeconfig:
         insecure = bool(cluster.get("insecure-skip-tls-verify"))
         if (insecure or server.startswith("http://")) and not rules.insecure:
             raise BadInput(
-                f"{self.source} does not check who the API server is, which is not allowed",
-                hint="give it certificate-authority-data and an https address",
+                KubeText.NOT_CHECK_WHO_API_SERVER(source=self.source),
+                hint=KubeText.GIVE_CERTIFICATE_AUTHORITY_DATA_HTTPS(),
             )
         return Endpoint(
             server=server,
@@ -107,10 +110,10 @@ class Kubeconfig:
         if proxy is None:
             return None
         if not rules.from_operator:
-            hint = "give gitfleet the environment variable HTTPS_PROXY, or the kubeconfig as a file"
-            raise BadInput(f"{self.source} names a proxy, which is not allowed there", hint=hint)
+            hint = KubeText.GIVE_GITFLEET_ENVIRONMENT_VARIABLE_HTTPS()
+            raise BadInput(KubeText.NAMES_PROXY_NOT_ALLOWED(source=self.source), hint=hint)
         if not proxy.startswith(_SERVERS):
-            raise BadInput(f"{self.source}: proxy-url is no http or https address", hint="other proxies do not work")
+            raise BadInput(KubeText.PROXY_URL_NO_HTTP_HTTPS(source=self.source), hint=KubeText.OTHER_PROXIES_NOT_WORK())
         return proxy
 
     def _login(
@@ -120,13 +123,13 @@ class Kubeconfig:
         if user.get("as"):
             headers["Impersonate-User"] = self._ascii(user, "as")
         if user.get("as-groups"):
-            raise BadInput(f"{self.source} impersonates groups, which is not supported", hint="impersonate a user")
+            raise BadInput(KubeText.IMPERSONATES_GROUPS_NOT_SUPPORTED(source=self.source), hint="impersonate a user")
         certificate = self._pem(user, "client-certificate", rules)
         key = self._pem(user, "client-key", rules)
         base = Login(headers=headers, certificate=certificate, key=key)
         if user.get("auth-provider"):
-            hint = "use an exec plug-in, a token or a client certificate"
-            raise BadInput(f"{self.source} uses an auth-provider, which Kubernetes has removed", hint=hint)
+            hint = KubeText.USE_EXEC_PLUG()
+            raise BadInput(KubeText.USES_AUTH_PROVIDER(source=self.source), hint=hint)
         if user.get("exec"):
             return self._exec(cluster, _mapping(user["exec"], f"{self.source}: exec"), base, rules, now)
         if user.get("tokenFile"):
@@ -150,14 +153,14 @@ class Kubeconfig:
     ) -> LoginSource:
         folder = self.folder
         if not rules.from_operator or folder is None:
-            hint = "give gitfleet this kubeconfig as a file (--kubeconfig, --kubeconfig-dir), or put a token into it"
-            raise BadInput(f"{self.source} wants to run a program, which is never allowed there", hint=hint)
+            hint = KubeText.GIVE_GITFLEET_KUBECONFIG_FILE_KUBECONFIG()
+            raise BadInput(KubeText.WANTS_RUN_PROGRAM(source=self.source), hint=hint)
         command, version = self._text(plugin, "command") or "", self._text(plugin, "apiVersion") or EXEC_VERSIONS[0]
         if version not in EXEC_VERSIONS:
-            raise BadInput(f"{self.source} wants a credential plug-in of {version}, which is not supported")
+            raise BadInput(KubeText.WANTS_CREDENTIAL_PLUG(source=self.source, version=version))
         arguments = plugin.get("args") or []
         if not isinstance(arguments, list) or not all(isinstance(argument, str) for argument in arguments):
-            raise BadInput(f"{self.source}: exec.args must be a list of strings")
+            raise BadInput(KubeText.EXEC_ARGS_MUST_LIST_STRINGS(source=self.source))
         variables = _mappings(plugin.get("env") or [], f"{self.source}: exec.env")
         info = {k: v for k, v in cluster.items() if k in ("server", "tls-server-name", "certificate-authority-data")}
         return ExecLogin(
@@ -174,14 +177,14 @@ class Kubeconfig:
 
     def _allowed(self, command: str, folder: Path, rules: Rules) -> str:
         """The plug-in's absolute path, when the operator allowed its very name or its very path."""
-        hint = f"start gitfleet with --allow-exec {command or 'NAME'} if you trust it"
-        refused = BadInput(f'{self.source} wants to run "{command}", which is not allowed', hint=hint)
+        hint = KubeText.START_GITFLEET_ALLOW_EXEC_IF(command=command or "NAME")
+        refused = BadInput(KubeText.WANTS_RUN_NOT_ALLOWED(source=self.source, command=command), hint=hint)
         if os.sep not in command:
             if command not in rules.allowed_exec:
                 raise refused
             found = shutil.which(command)
             if found is None:
-                raise MissingPart(f"the credential plug-in {command} is not on the PATH", hint="install it")
+                raise MissingPart(KubeText.CREDENTIAL_PLUG_NOT_PATH(command=command), hint="install it")
             return found
         path = (folder / command).resolve()
         if path not in {Path(entry).resolve() for entry in rules.allowed_exec if os.sep in entry}:
@@ -194,19 +197,19 @@ class Kubeconfig:
             try:
                 return base64.b64decode(str(data), validate=True).decode("ascii")
             except (binascii.Error, ValueError) as error:
-                raise BadInput(f"{self.source}: {field}-data is not base64 of a PEM text") from error
+                raise BadInput(KubeText.DATA_NOT_BASE64_PEM_TEXT(source=self.source, field=field)) from error
         if not part.get(field):
             return None
         path = self._path(self._text(part, field) or "", field, rules)
         try:
             return path.read_text(encoding="ascii")
         except (OSError, ValueError) as error:
-            raise MissingPart(f"{self.source}: the file of {field} cannot be read") from error
+            raise MissingPart(KubeText.FILE_CANNOT_READ(source=self.source, field=field)) from error
 
     def _path(self, path: str, field: str, rules: Rules) -> Path:
         if not rules.from_operator or self.folder is None:
-            hint = "put the content itself there (certificate-authority-data, client-key-data, token and so on)"
-            raise BadInput(f"{self.source}: {field} names a file, which is not allowed there", hint=hint)
+            hint = KubeText.PUT_CONTENT_ITSELF_CERTIFICATE_AUTHORITY()
+            raise BadInput(KubeText.NAMES_FILE_NOT_ALLOWED(source=self.source, field=field), hint=hint)
         return self.folder / path
 
     def _text(self, part: Mapping[str, Any], field: str) -> str | None:
@@ -215,25 +218,25 @@ class Kubeconfig:
         if value is None or value == "":
             return None
         if not isinstance(value, str) or _LINE.fullmatch(value) is None:
-            raise BadInput(f"{self.source}: {field} must be a line of plain text")
+            raise BadInput(KubeText.MUST_LINE_PLAIN_TEXT(source=self.source, field=field))
         return value
 
     def _ascii(self, part: Mapping[str, Any], field: str) -> str:
         value = self._text(part, field) or ""
         if not value.isascii():
-            raise BadInput(f"{self.source}: {field} goes into a header, and must be ASCII")
+            raise BadInput(KubeText.GOES_INTO_HEADER(source=self.source, field=field))
         return value
 
 
 def _mapping(value: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise BadInput(f"{what} must be a mapping")
+        raise BadInput(KubeText.MUST_MAPPING(what=what))
     return value
 
 
 def _mappings(value: Any, what: str) -> list[Mapping[str, Any]]:
     if value is not None and (not isinstance(value, list) or not all(isinstance(one, Mapping) for one in value)):
-        raise BadInput(f"{what} must be a list of mappings")
+        raise BadInput(KubeText.MUST_LIST_MAPPINGS(what=what))
     return value or []
 
 
@@ -242,10 +245,10 @@ def parse_kubeconfig(content: bytes, source: str, folder: Path | None = None) ->
     try:
         documents = read_documents(content, Profile.KUBERNETES, max_bytes=LARGEST_KUBECONFIG)
     except UnreadableText as error:
-        raise BadInput(f"{source} cannot be read: {error}") from error
+        raise BadInput(KubeText.CANNOT_READ(source=source, error=error)) from error
     body = documents[0] if len(documents) == 1 else None
     if not isinstance(body, Mapping) or not isinstance(body.get("clusters"), list):
-        raise BadInput(f"{source} is not a kubeconfig")
+        raise BadInput(KubeText.NOT_KUBECONFIG(source=source))
     return Kubeconfig(source, body, folder)
 
 
@@ -255,5 +258,5 @@ def read_kubeconfig(path: Path, source: str) -> Kubeconfig:
         with path.open("rb") as file:
             content = file.read(LARGEST_KUBECONFIG + 1)
     except OSError as error:
-        raise MissingPart(f"{source} cannot be read: {error.strerror}") from error
+        raise MissingPart(KubeText.CANNOT_READ(source=source, error=error.strerror)) from error
     return parse_kubeconfig(content, source, path.resolve().parent)

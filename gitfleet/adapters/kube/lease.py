@@ -11,6 +11,7 @@ from gitfleet.adapters.kube.kubeconfigs import Rules, read_kubeconfig
 from gitfleet.adapters.kube.logins import Endpoint, LoginSource
 from gitfleet.adapters.kube.own_cluster import own_cluster, pod_namespace
 from gitfleet.adapters.kube.refusals import refusal_of
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import Timeouts, Wire
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import ClusterUnreachable, Forbidden, MissingPart
@@ -49,7 +50,7 @@ class KubeLease:
         if over is None:
             response = self._wire.send("POST", self._folder, body=body)
             if response.status == 404:
-                raise MissingPart(f"there is no namespace {self._namespace} for {self}", hint="make it")
+                raise MissingPart(KubeText.NO_NAMESPACE(namespace=self._namespace, name=self), hint="make it")
         else:
             response = self._wire.send("PUT", f"{self._folder}/{self._name}", body=body)
         taken = response.status == 409 or (response.status == 404 and over is not None)
@@ -73,11 +74,13 @@ class KubeLease:
     def _record(self, response: Response, verb: str) -> LeaseRecord:
         if response.status in (401, 403):
             # The log of the election has no hints: the sentence itself says what to do.
-            refused = refusal_of(response, f"gitfleet may not {verb} {self}").message[:_LONGEST_QUOTE].rstrip(".")
-            needs = "it needs the verbs get, create and update of leases in coordination.k8s.io (docs/scaling.md)"
+            refused = (
+                refusal_of(response, KubeText.GITFLEET_NOT(verb=verb, name=self)).message[:_LONGEST_QUOTE].rstrip(".")
+            )
+            needs = KubeText.NEEDS_VERBS_GET()
             raise Forbidden(f"{refused}; {needs}")
         if not response.ok:
-            raise ClusterUnreachable(f"{self} gave status {response.status}")
+            raise ClusterUnreachable(KubeText.GAVE_STATUS(name=self, status=response.status))
         body = response.json()
         spec = body.get("spec") if isinstance(body, dict) else None
         spec = spec if isinstance(spec, dict) else {}
@@ -107,7 +110,7 @@ def open_lease(allowed: ConnectionRules, place: tuple[str, str], clock: Clock) -
 
     namespace, name = place
     transport = HttpTransport(*_access(allowed, f"Lease {namespace}/{name}", clock), parallel=1, timeouts=_ONCE)
-    return KubeLease(Wire("the cluster of the lease", transport, timeouts=_ONCE), namespace, name, clock)
+    return KubeLease(Wire(KubeText.CLUSTER_LEASE(), transport, timeouts=_ONCE), namespace, name, clock)
 
 
 def _access(allowed: ConnectionRules, what: str, clock: Clock) -> tuple[Endpoint, LoginSource]:
@@ -117,4 +120,4 @@ def _access(allowed: ConnectionRules, what: str, clock: Clock) -> tuple[Endpoint
     rules = Rules(
         allowed_exec=allowed.allowed_exec, exec_environment=allowed.exec_environment, insecure=allowed.allow_insecure
     )
-    return read_kubeconfig(path, f"the kubeconfig {path.name} of {what}").access(rules, clock.now)
+    return read_kubeconfig(path, KubeText.KUBECONFIG(path=path.name, name=what)).access(rules, clock.now)

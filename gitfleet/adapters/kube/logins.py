@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.errors import MissingPart
 
 _TOKEN: Final = re.compile(r"[\x21-\x7e]+")
@@ -73,9 +74,9 @@ class FileLogin:
             try:
                 header = bearer_header(self.path.read_text(encoding="utf-8").strip())
             except OSError as error:
-                raise MissingPart(f"the token file of a kubeconfig cannot be read: {error.strerror}") from error
+                raise MissingPart(KubeText.TOKEN_FILE_KUBECONFIG_CANNOT_READ(strerror=error.strerror)) from error
             except ValueError as error:
-                raise MissingPart("the token file of a kubeconfig holds no token") from error
+                raise MissingPart(KubeText.TOKEN_FILE_KUBECONFIG_HOLDS_NO()) from error
             headers = {**self.base.headers, "Authorization": header}
             self._login = Login(headers=headers, certificate=self.base.certificate, key=self.base.key)
         return self._login
@@ -89,7 +90,7 @@ class FileLogin:
 def bearer_header(token: str) -> str:
     """The value of a bearer token's header; ValueError, which does not repeat it, for what cannot be one."""
     if _TOKEN.fullmatch(token) is None:
-        raise ValueError("a token has no spaces, line ends or letters beyond ASCII")
+        raise ValueError(KubeText.TOKEN_NO_SPACES())
     return f"Bearer {token}"
 
 

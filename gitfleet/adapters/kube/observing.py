@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 from gitfleet.adapters.kube.answers import doubtful_404, other_object
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
 from gitfleet.adapters.kube.refusals import refusal_of
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import JSON, Wire, next_page_of
 from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import BadInput, ClusterUnreachable
@@ -48,13 +49,11 @@ class Observer:
             # Not everybody may ask for its health; everybody who may log in may ask for its version.
             response = self._wire.send("GET", "/version")
         if response.status == 401:
-            raise ClusterUnreachable(f"the API server of {self._wire.name} refused the credentials")
+            raise ClusterUnreachable(KubeText.API_SERVER_REFUSED_CREDENTIALS(wire=self._wire.name))
         if response.status in (404, 413):  # every API server has a version, and none answers with so much (413 is ours)
             why = masked(response.text())
-            raise ClusterUnreachable(f"what answers as the API server of {self._wire.name} is none: {why}")
-        return response.ok, "" if response.ok else masked(
-            f"the API server says that it is not ready: {response.text()}"
-        )
+            raise ClusterUnreachable(KubeText.ANSWERS_API_SERVER_NONE(wire=self._wire.name, why=why))
+        return response.ok, "" if response.ok else masked(KubeText.API_SERVER_SAYS_NOT_READY(text=response.text()))
 
     def namespaces(self) -> dict[str, str] | None:
         """The names of all namespaces; None when they may not be listed."""
@@ -127,7 +126,7 @@ class Observer:
             return place
         if place is Absence.OTHER_VERSION:
             # The object may well be there: NotFound would remove it from the inventory.
-            why = f"the cluster has {key.kind} in other versions than {key.api_version}"
+            why = KubeText.CLUSTER_OTHER_VERSIONS(key=key.kind, api_version=key.api_version)
             found.unreadable.update(dict.fromkeys(wanted, why))
         else:
             found.live.update(dict.fromkeys(wanted, None))

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from gitfleet.adapters.kube.logins import Endpoint, FileLogin, LoginSource
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.errors import MissingPart
 
 
@@ -24,12 +25,12 @@ def own_cluster(
     none, and what else may be done: `otherwise`."""
     host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT")
     if not host or not port:
-        hint = f"run gitfleet as a pod there, or {otherwise}"
-        raise MissingPart(f"{what} is in the cluster that gitfleet runs in, and it runs in none", hint=hint)
+        hint = KubeText.RUN_GITFLEET_POD(otherwise=otherwise)
+        raise MissingPart(KubeText.CLUSTER_GITFLEET_RUNS_RUNS_NONE(what=what), hint=hint)
     try:
         authority = (service_account / "ca.crt").read_text(encoding="ascii")
     except (OSError, ValueError) as error:
-        raise MissingPart("the pod's service account has no ca.crt", hint="set automountServiceAccountToken") from error
+        raise MissingPart(KubeText.POD_SERVICE_ACCOUNT_NO_CA(), hint="set automountServiceAccountToken") from error
     address = f"[{host}]" if ":" in host else host
     endpoint = Endpoint(server=f"https://{address}:{port}", authority=authority)
     return endpoint, FileLogin(service_account / "token")

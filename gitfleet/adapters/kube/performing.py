@@ -14,6 +14,7 @@ from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefuse
 from gitfleet.adapters.kube.dry_runs import OF_THE_SERVER
 from gitfleet.adapters.kube.observing import Observer, run_parallel
 from gitfleet.adapters.kube.refusals import Refusal, refusal_of
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import APPLY_PATCH, MERGE_PATCH, Wire
 from gitfleet.api.definitions import definition_of, is_established
 from gitfleet.api.objects import JsonObject, ObjectKey
@@ -93,7 +94,9 @@ class Performer:
         if isinstance(resource, Absence):
             resource = self._discovery.find(operation.key, refresh=True)
         if isinstance(resource, Absence):
-            why = f'{operation.key}: the cluster has no kind "{operation.key.kind}" in {operation.key.api_version}'
+            why = KubeText.CLUSTER_NO_KIND_2(
+                operation=operation.key, operation_2=operation.key.kind, api_version=operation.key.api_version
+            )
             return Outcome(operation=operation, ok=False, code=OutcomeCode.NEEDS_CRD, message=why)
         if isinstance(operation, Update) and operation.removes:
             ready = self._take_over_fields(operation, resource)
@@ -106,7 +109,7 @@ class Performer:
             # The answer to an attempt of ours was lost, or another process of gitfleet was first.
             outcome = self._write(_over(operation, live), resource)
             return replace(outcome, operation=operation)
-        return replace(outcome, message=why or f"{operation.key} was made by somebody else in between")
+        return replace(outcome, message=why or KubeText.MADE_SOMEBODY_ELSE_BETWEEN(operation=operation.key))
 
     def _take_over_fields(self, operation: Update, resource: Resource) -> Outcome | Update:
         """Take the fields that are to go from their other owners; what is in the object stays as it is.
@@ -129,7 +132,7 @@ class Performer:
                 return _refused(operation, refusal)
             there, why = self._observer.get(resource, operation.key)
             if there is None or there.uid != live.uid:
-                why = why or f"{operation.key} was deleted or replaced in between"
+                why = why or KubeText.DELETED_REPLACED_BETWEEN(operation=operation.key)
                 return Outcome(operation=operation, ok=False, code=OutcomeCode.CONFLICT, message=why)
             live = there
         return operation
@@ -157,10 +160,15 @@ class Performer:
         if isinstance(resource, Absence):
             resource = self._discovery.find(operation.key, refresh=True)
         if resource is Absence.OTHER_VERSION:
-            why = f"{operation.key}: the cluster has {operation.key.kind} in other versions only"
+            why = KubeText.CLUSTER_OTHER_VERSIONS_ONLY(operation=operation.key, operation_2=operation.key.kind)
             return Outcome(operation=operation, ok=False, code=OutcomeCode.OTHER_VERSION, message=why)
         if not isinstance(resource, Resource):
-            return Outcome(operation=operation, ok=True, code=OutcomeCode.NOT_FOUND, message=f"{operation.key} is gone")
+            return Outcome(
+                operation=operation,
+                ok=True,
+                code=OutcomeCode.NOT_FOUND,
+                message=KubeText.IS_GONE(operation=operation.key),
+            )
         options = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
@@ -172,7 +180,12 @@ class Performer:
         if response.status == 404:
             if doubt := doubtful_404(response, operation.key, resource.plural):
                 return Outcome(operation=operation, ok=False, code=OutcomeCode.SERVER_ERROR, message=doubt)
-            return Outcome(operation=operation, ok=True, code=OutcomeCode.NOT_FOUND, message=f"{operation.key} is gone")
+            return Outcome(
+                operation=operation,
+                ok=True,
+                code=OutcomeCode.NOT_FOUND,
+                message=KubeText.IS_GONE(operation=operation.key),
+            )
         if not response.ok:
             return _refused(operation, refusal_of(response, str(operation.key)))
         body = response.json()
@@ -190,7 +203,7 @@ class Performer:
             return Outcome(operation=operation, ok=True, code=OutcomeCode.DELETED)
         if live is not None and live.body["metadata"].get("deletionTimestamp"):
             return Outcome(operation=operation, ok=True, code=OutcomeCode.DELETING, live=live)
-        why = why or f"{operation.key}: the server answered that it was deleted, and it is still there"
+        why = why or KubeText.SERVER_ANSWERED_DELETED(operation=operation.key)
         return Outcome(operation=operation, ok=False, code=OutcomeCode.SERVER_ERROR, message=why)
 
     def _missing(self, need: ObjectKey) -> str | None:
@@ -206,7 +219,7 @@ class Performer:
         number = self._by_key.get(need)
         planned = self._outcomes.get(number) if number is not None else None
         if planned is not None and not planned.ok:
-            return f"{need}, which could not be applied"
+            return KubeText.COULD_NOT_APPLIED(need=need)
         if need.kind == "Namespace":
             return None if planned is not None and planned.ok else self._namespace_missing(need)
         return self._definition_missing(need)
@@ -217,8 +230,8 @@ class Performer:
             # Who may not read namespaces may still write into them.
             return None
         if live is None:
-            return f"{need}, which is not there"
-        return f"{need}, which is being deleted" if live.body["metadata"].get("deletionTimestamp") else None
+            return KubeText.WHICH_IS_NOT_THERE(need=need)
+        return KubeText.BEING_DELETED(need=need) if live.body["metadata"].get("deletionTimestamp") else None
 
     def _definition_missing(self, need: ObjectKey) -> str | None:
         resource = Resource(f"/apis/{need.group}/{need.version}", "customresourcedefinitions", False)
@@ -227,12 +240,12 @@ class Performer:
             if why:
                 return None
             if live is None:
-                return f"{need}, which is not there"
+                return KubeText.WHICH_IS_NOT_THERE(need=need)
             if self._serves(live):
                 return None
             if left:
                 self._pause(DEFINITION_PAUSE_SECONDS)
-        return f"{need}, which is not Established yet"
+        return KubeText.NOT_ESTABLISHED_YET(need=need)
 
     def _serves(self, definition: LiveObject) -> bool:
         """Whether the definition is Established and discovery shows its kind."""

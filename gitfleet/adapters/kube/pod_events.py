@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from gitfleet.adapters.kube.own_cluster import own_cluster, pod_namespace
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import Timeouts, Wire
 from gitfleet.api.notifications import NotificationEvent
 from gitfleet.api.objects import JsonObject
@@ -32,7 +33,7 @@ BURST: Final = 25
 REFILL: Final = 300.0
 _MOST_KNOWN: Final = 500
 _LONGEST_NOTE: Final = 1000
-_COMBINED: Final = "(combined from similar events): "
+_COMBINED: Final = KubeText.COMBINED_FROM_SIMILAR_EVENTS()
 _CONTROLLER: Final = "gitfleet.dev/run"
 _WARNING: Final = frozenset(
     {
@@ -120,10 +121,10 @@ class PodEvents:
         headers = {"Content-Type": "application/merge-patch+json"} if method == "PATCH" else {}
         response = self.wire.send(method, path, body=body, headers=headers)
         if response.status in (401, 403):
-            hint = "it needs create and patch of events in events.k8s.io (docs/notifications.md)"
-            raise Forbidden(f"gitfleet may not write Events in namespace {self.namespace}", hint=hint)
+            hint = KubeText.NEEDS_CREATE_PATCH_EVENTS_EVENTS()
+            raise Forbidden(KubeText.GITFLEET_NOT_WRITE_EVENTS_NAMESPACE(namespace=self.namespace), hint=hint)
         if not response.ok and response.status != 404:
-            raise ClusterUnreachable(f"the API server refuses an Event with status {response.status}")
+            raise ClusterUnreachable(KubeText.API_SERVER_REFUSES_EVENT_STATUS(status=response.status))
         return response
 
     def _forget(self, now: datetime) -> None:
@@ -156,9 +157,9 @@ def pod_events(allowed: ConnectionRules, pod: str, uid: str, clock: Clock) -> Ca
             return kept[0]
         from gitfleet.adapters.kube.http_transport import HttpTransport  # slow to import
 
-        endpoint, login = own_cluster(allowed.service_account, "the Event of this pod")
+        endpoint, login = own_cluster(allowed.service_account, KubeText.EVENT_POD())
         wire = Wire(
-            "gitfleet's own cluster", HttpTransport(endpoint, login, parallel=1, timeouts=_ONCE), timeouts=_ONCE
+            KubeText.GITFLEET_OWN_CLUSTER(), HttpTransport(endpoint, login, parallel=1, timeouts=_ONCE), timeouts=_ONCE
         )
         known = uid or _uid_of(wire, namespace, pod)
         kept.append(PodEvents(wire=wire, namespace=namespace, pod=pod, uid=known, clock=clock))

@@ -12,6 +12,7 @@ from gitfleet.adapters.kube.discovery import Resource
 from gitfleet.adapters.kube.observing import run_parallel
 from gitfleet.adapters.kube.refusals import refusal_of
 from gitfleet.adapters.kube.steps import PODS
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import PAGE, Wire, next_page_of
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
 from gitfleet.errors import GitfleetError
@@ -73,17 +74,17 @@ class PodReader:
             pods = str(error)
         except (AttributeError, KeyError, TypeError, ValueError):
             # JSON of any shape may come from whatever answers at that address.
-            pods = "the API server gave JSON of another shape than Kubernetes has"
+            pods = KubeText.API_SERVER_GAVE_JSON_ANOTHER_SHAPE()
         if isinstance(pods, str):
             what = _listed_of(workload).resource.plural
-            log.warning("the %s of %s on %s cannot be read: %s", what, workload.key, self._wire.name, pods)
+            log.warning(KubeText.CANNOT_READ_2(), what, workload.key, self._wire.name, pods)
             return None
         return tuple(sorted(pods, key=lambda pod: pod.key))
 
     def _listed(self, workload: LiveObject) -> list[LiveObject] | str:
         selector = selector_text(workload.body)
         if not selector:
-            return "it has no selector"
+            return KubeText.NO_SELECTOR()
         found, complete, listed = list[LiveObject](), False, _listed_of(workload)
         query = {"labelSelector": selector}
         for response in self._wire.pages(listed.resource.path(workload.key.namespace), query, most=MOST // PAGE):
@@ -92,7 +93,7 @@ class PodReader:
             page = response.json()
             found += (_kept(item, listed) for item in page["items"] or () if _controller_of(item) == workload.uid)
             complete = next_page_of(page) is None
-        return found if complete else f"its selector takes more than {MOST} {listed.resource.plural}"
+        return found if complete else KubeText.SELECTOR_TAKES_MORE(most=MOST, plural=listed.resource.plural)
 
 
 def selector_text(workload: JsonObject) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Final
 
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.clusters import K8S_VERSION, NODE_COUNT, ResourceUsage
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import BadInput, Forbidden
@@ -28,7 +29,7 @@ class CoreProvider(PropertyProvider):
         unknown = sorted(set(args) - {"available"})
         wanted = args.get("available", True)
         if unknown or not isinstance(wanted, bool):
-            raise BadInput('the provider core takes one argument, "available", which is true or false')
+            raise BadInput(KubeText.PROVIDER_CORE_TAKES_ONE_ARGUMENT())
         self._counts_pods = wanted
 
     def collect(self) -> Collected:

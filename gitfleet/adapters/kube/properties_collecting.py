@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, NoReturn, Protocol
 
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.timed_calls import NotReturned, Raised, Returned, TimedCaller
 from gitfleet.api.clusters import PropertyValue, ResourceUsage
 from gitfleet.api.conditions import Status
@@ -78,7 +79,7 @@ def _maker(one: ListedProvider, installed: Mapping[str, PropertyProviderFactory]
 
     def missing() -> NoReturn:
         known = ", ".join(sorted(installed)) or "none"
-        raise MissingPart(f"there is no property provider {one.name}; installed are {known}")
+        raise MissingPart(KubeText.NO_PROPERTY_PROVIDER(one=one.name, known=known))
 
     return missing
 
@@ -150,7 +151,7 @@ class Collector:
                 case NotReturned(reason):
                     return _ProviderResult(name=name, started=(reason, _NOT_STARTED[reason]))
                 case Raised(error):
-                    sentence = f"Failed to start the property provider: {_error_text(error)}"
+                    sentence = KubeText.FAILED_START_PROPERTY_PROVIDER(error_text=_error_text(error))
                     return _ProviderResult(name=name, started=("FailedToStart", sentence))
                 case Returned(running):
                     self._running[provider.key] = running
@@ -165,30 +166,30 @@ class Collector:
     def _start(self, provider: Provider) -> PropertyProvider:
         running = provider.make()
         if not isinstance(running, PropertyProvider):
-            raise BadInput(f"its factory made a {type(running).__name__}, which does not derive from PropertyProvider")
+            raise BadInput(KubeText.FACTORY_MADE_NOT_DERIVE_FROM(name=type(running).__name__))
         if misspelt := misspelt_hook(running, PropertyProvider):
             raise BadInput(misspelt)
         running.start(self._view)
         return running
 
 
-_TOO_MANY: Final = "There are too many on-going calls to the property provider; will retry if some calls return"
-_NOT_STARTED: Final = {"TimedOut": "The property provider does not start up in time", "TooManyCalls": _TOO_MANY}
-_NOT_COLLECTED: Final = {"TimedOut": "The property provider does not respond in time", "TooManyCalls": _TOO_MANY}
+_TOO_MANY: Final = KubeText.TOO_MANY_GOING_CALLS_PROPERTY()
+_NOT_STARTED: Final = {"TimedOut": KubeText.PROPERTY_PROVIDER_NOT_START_UP(), "TooManyCalls": _TOO_MANY}
+_NOT_COLLECTED: Final = {"TimedOut": KubeText.PROPERTY_PROVIDER_NOT_RESPOND_TIME(), "TooManyCalls": _TOO_MANY}
 
 
 def _checked(name: str, found: object) -> _ProviderResult:
     """The result without what cannot be written: a provider is anybody's code."""
     if not isinstance(found, Collected):
         return _ProviderResult(
-            name=name, failed=("FailedToCollect", f"it gave a {type(found).__name__} and not a Collected")
+            name=name, failed=("FailedToCollect", KubeText.GAVE_NOT_COLLECTED(name=type(found).__name__))
         )
     usage = found.usage or ResourceUsage()
     parts = [_texts(part) for part in (found.properties, usage.capacity, usage.allocatable, usage.available)]
     reported = len(found.properties) + len(usage.capacity) + len(usage.allocatable) + len(usage.available)
     problem = found.problem
     if not problem and sum(map(len, parts)) < reported:
-        problem = f"a name or a value is no text of at most {_LONGEST_VALUE} characters"
+        problem = KubeText.NAME_VALUE_NO_TEXT_MOST(longest_value=_LONGEST_VALUE)
     failed = ("FailedToCollect", masked(problem)) if problem else None
     amounts = ResourceUsage(capacity=parts[1], allocatable=parts[2], available=parts[3])
     clean = replace(found, properties=parts[0], usage=None if found.usage is None else amounts)
@@ -223,8 +224,8 @@ def _combined(results: Sequence[_ProviderResult], now: datetime) -> Gathered:
     return Gathered(properties=properties, usage=_added(usages, now), reported=(*reported, *others))
 
 
-_HAS_STARTED: Final = "The property provider has started successfully"
-_HAS_RETURNED: Final = "The property provider has returned the latest cluster properties"
+_HAS_STARTED: Final = KubeText.PROPERTY_PROVIDER_STARTED_SUCCESSFULLY()
+_HAS_RETURNED: Final = KubeText.PROPERTY_PROVIDER_RETURNED_LATEST_CLUSTER()
 
 
 def _verdict(

@@ -7,6 +7,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from gitfleet.adapters.kube.refusals import refusal_of
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import PAGE, Wire, next_page_of
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import Forbidden, RetryLater
@@ -47,7 +48,7 @@ class WireView:
             yield from page.get("items") or ()
             complete = next_page_of(page) is None
         if not complete:
-            raise RetryLater(f"{path} of {self.name} has more than {PAGE * _MOST_PAGES} objects")
+            raise RetryLater(KubeText.MORE_OBJECTS(path=path, name=self.name, page=PAGE * _MOST_PAGES))
 
     def _body(self, response: Response, path: str) -> dict[str, Any]:
         if response.ok:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from gitfleet.adapters.kube.texts import KubeText
+
 LONGEST_LINE: Final = 4 * 1024 * 1024
 """Most bytes of a line; one event of a watch is one line."""
 _LONGEST_SIZE: Final = 64
@@ -37,7 +39,7 @@ class Lines:
         *whole, rest = self._line.split(b"\n")
         self._line = rest
         if len(rest) > LONGEST_LINE or any(len(line) > LONGEST_LINE for line in whole):
-            raise NotAResponse(f"a line is longer than {LONGEST_LINE >> 20} MiB")
+            raise NotAResponse(KubeText.LINE_LONGER_MIB(longest_line=LONGEST_LINE >> 20))
         return [bytes(line) for line in whole if line]
 
     def _next_chunk(self) -> bool:
@@ -53,12 +55,12 @@ class Lines:
         end = raw.find(b"\r\n")
         if end < 0:
             if len(raw) > _LONGEST_SIZE:
-                raise NotAResponse("the size of a chunk is missing")
+                raise NotAResponse(KubeText.SIZE_CHUNK_MISSING())
             return False
         size = bytes(raw[:end]).partition(b";")[0].strip()
         del raw[: end + 2]
         if not size or len(size) > 8 or size.strip(b"0123456789abcdefABCDEF"):
-            raise NotAResponse("the size of a chunk is no number")
+            raise NotAResponse(KubeText.SIZE_CHUNK_NO_NUMBER())
         self._left = int(size, 16) + 2
         self.over = self._left == 2
         return bool(raw)

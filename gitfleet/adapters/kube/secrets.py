@@ -7,6 +7,7 @@ import binascii
 
 from gitfleet.adapters.kube.discovery import Resource
 from gitfleet.adapters.kube.refusals import refusal_of
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import Wire
 from gitfleet.errors import Forbidden, MissingPart
 
@@ -17,13 +18,13 @@ def read_secret_key(wire: Wire, namespace: str, name: str, key: str) -> bytes:
     response = wire.send("GET", Resource("/api/v1", "secrets", True).path(namespace, name))
     what = f"Secret {namespace}/{name}"
     if response.status == 404:
-        raise MissingPart(f"{what} is not there", hint="create it with a kubeconfig inside")
+        raise MissingPart(KubeText.IS_NOT_THERE(what=what), hint=KubeText.CREATE_KUBECONFIG_INSIDE())
     if not response.ok:
-        raise Forbidden(refusal_of(response, what).message, hint="allow gitfleet's service account to get it")
+        raise Forbidden(refusal_of(response, what).message, hint=KubeText.ALLOW_GITFLEET_SERVICE_ACCOUNT_GET())
     value = (response.json().get("data") or {}).get(key)
     if value is None:
-        raise MissingPart(f'{what} has no key "{key}"')
+        raise MissingPart(KubeText.NO_KEY(what=what, key=key))
     try:
         return base64.b64decode(str(value))
     except (binascii.Error, ValueError) as error:
-        raise MissingPart(f'the key "{key}" of {what} is not base64') from error
+        raise MissingPart(KubeText.KEY_NOT_BASE64(key=key, what=what)) from error

@@ -13,6 +13,7 @@ from gitfleet.adapters.kube.answers import doubtful_404, other_object
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
 from gitfleet.adapters.kube.observing import run_parallel
 from gitfleet.adapters.kube.refusals import refusal_of
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import MERGE_PATCH, Wire
 from gitfleet.api.objects import GroupKind
 from gitfleet.api.values import NamespacedName
@@ -51,7 +52,7 @@ class StepPerformer:
         failed: RolloutOutcome | None = None
         for number, step in steps:
             if failed is not None:
-                why = f"{step.key} is left alone, since an earlier step failed: {failed.message}"
+                why = KubeText.LEFT_ALONE_SINCE_EARLIER_STEP(step=step.key, failed=failed.message)
                 found[number] = _outcome(step, OutcomeCode.NOT_ASKED, why)
                 continue
             found[number] = self._one(step)
@@ -78,12 +79,14 @@ class StepPerformer:
     def _patch(self, step: Patch) -> RolloutOutcome:
         """Only for that very object in that very version: a conflict is decided again in the next pass."""
         if not (step.uid and step.resource_version):
-            return _outcome(step, OutcomeCode.INVALID, f"{step.key}: a patch names the object and version it is for")
+            return _outcome(step, OutcomeCode.INVALID, KubeText.PATCH_NAMES_OBJECT_VERSION(step=step.key))
         resource = self._discovery.find(step.key)
         if isinstance(resource, Absence):
             resource = self._discovery.find(step.key, refresh=True)
         if isinstance(resource, Absence):
-            why = f'{step.key}: the cluster has no kind "{step.key.kind}" in {step.key.api_version}'
+            why = KubeText.CLUSTER_NO_KIND_2(
+                operation=step.key, operation_2=step.key.kind, api_version=step.key.api_version
+            )
             return _outcome(step, OutcomeCode.NEEDS_CRD, why)
         metadata = {**(step.patch.get("metadata") or {}), "uid": step.uid, "resourceVersion": step.resource_version}
         query = {"fieldManager": ROLLOUT_MANAGER, "fieldValidation": "Strict"}
@@ -99,14 +102,16 @@ class StepPerformer:
 
     def _delete(self, step: DeletePod) -> RolloutOutcome:
         if step.key.group_kind != POD or not step.uid:
-            why = f"{step.key}: a rollout deletes nothing but pods, and none without its uid"
+            why = KubeText.ROLLOUT_DELETES_NOTHING_BUT_PODS(step=step.key)
             return _outcome(step, OutcomeCode.INVALID, why)
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": step.uid}}
         response = self._wire.send("DELETE", PODS.path(step.key.namespace, step.key.name), body=options)
         if response.status == 404:
             if doubt := doubtful_404(response, step.key, PODS.plural):
                 return _outcome(step, OutcomeCode.SERVER_ERROR, doubt)
-            return RolloutOutcome(operation=step, ok=True, code=OutcomeCode.NOT_FOUND, message=f"{step.key} is gone")
+            return RolloutOutcome(
+                operation=step, ok=True, code=OutcomeCode.NOT_FOUND, message=KubeText.IS_GONE(operation=step.key)
+            )
         if not response.ok:
             refusal = refusal_of(response, str(step.key))
             return _outcome(step, refusal.code, refusal.message)

@@ -13,6 +13,7 @@ from typing import Final
 from gitfleet.adapters.kube.discovery import Absence, Discovery
 from gitfleet.adapters.kube.observing import NAMES_ONLY
 from gitfleet.adapters.kube.refusals import refusal_of
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import JSON, Wire
 from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import RetryLater
@@ -45,7 +46,7 @@ def begin_watch(wire: Wire, discovery: Discovery, kind: Kind, version: str) -> B
     group, number, name = kind
     place = discovery.find(ObjectKey(group, number, name, "", ""), refresh=True)
     if isinstance(place, Absence):
-        raise NotWatchable(f"{wire.name} has no {name} of {number}")
+        raise NotWatchable(KubeText.NO(wire=wire.name, name=name, number=number))
     path = place.path("")
     listed = not version
     found = None if listed else _watch(wire, path, version)
@@ -76,5 +77,5 @@ def _version_of(response: Response, path: str) -> str:
         return ""
     version = (response.json().get("metadata") or {}).get("resourceVersion")
     if not isinstance(version, str) or not version or len(version) > 256:
-        raise NotWatchable(f"{path}: the server gave no version of the list")
+        raise NotWatchable(KubeText.SERVER_GAVE_NO_VERSION_LIST(path=path))
     return version

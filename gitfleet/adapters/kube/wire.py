@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gitfleet import __version__
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import ClusterUnreachable, NoResponse
 from gitfleet.ports.transport import OpenStream, Request, Response, Streaming, Transport
@@ -17,7 +18,7 @@ MIB: Final = 1024 * 1024
 APPLY_PATCH: Final = "application/apply-patch+yaml"
 MERGE_PATCH: Final = "application/merge-patch+json"
 JSON: Final = "application/json"
-TYPED_PATCH: Final = "failed to create typed patch object"
+TYPED_PATCH: Final = KubeText.FAILED_CREATE_TYPED_PATCH_OBJECT()
 """Server-side apply reports a field that the schema does not have with status 500: an error of the manifest, not
 ours."""
 PAGE: Final = 500
@@ -93,7 +94,7 @@ class Wire:
                 if tries > 0 and error.passing:
                     self._pause(self._next_pause(tries, None))
                     continue
-                raise ClusterUnreachable(f"the API server of {self.name} did not answer: {error}") from error
+                raise ClusterUnreachable(KubeText.API_SERVER_NOT_ANSWER(name=self.name, error=error)) from error
             self.refused = response.status == 401
             if tries > 0 and response.status in _BUSY and not _is_verdict(response):
                 self._pause(self._next_pause(tries, response.headers.get("Retry-After")))
@@ -117,7 +118,7 @@ class Wire:
             what = what or "no object"
         if what:
             asked = f"{request.method} {request.path}"
-            raise ClusterUnreachable(f"the API server of {self.name} gave {what} instead of JSON for {asked}")
+            raise ClusterUnreachable(KubeText.API_SERVER_GAVE_INSTEAD_JSON(name=self.name, what=what, asked=asked))
         return response
 
     def pages(
@@ -138,11 +139,11 @@ class Wire:
         headers = {"User-Agent": f"gitfleet/{__version__}", "Accept": accept}
         request = Request(method="GET", path=path, query=query, headers=headers, limit=MIB)
         if not isinstance(self._transport, Streaming):
-            raise ClusterUnreachable(f"{self.name} is not reached by HTTP")
+            raise ClusterUnreachable(KubeText.NOT_REACHED_HTTP_2(name=self.name))
         try:
             return self._transport.stream(request)
         except NoResponse as error:
-            raise ClusterUnreachable(f"the API server of {self.name} did not answer: {error}") from error
+            raise ClusterUnreachable(KubeText.API_SERVER_NOT_ANSWER(name=self.name, error=error)) from error
 
     @property
     def server(self) -> str:

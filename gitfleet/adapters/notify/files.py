@@ -14,6 +14,7 @@ from annotated_types import Interval, MinLen
 
 from gitfleet import api
 from gitfleet.adapters.addresses import is_refused
+from gitfleet.adapters.notify.texts import NotifyText
 from gitfleet.api.annotations import Accept, At, Break, Check, OneOf
 from gitfleet.errors import BadInput
 from gitfleet.formats.yaml_reader import parse_documents
@@ -30,31 +31,31 @@ def _url_fault(text: str) -> str | None:
         parts = urlsplit(text)
         host, sound = parts.hostname or "", parts.port != 0 and parts.username is None and not parts.fragment
     except ValueError:
-        return "cannot be read as a URL; correct it"
+        return NotifyText.CANNOT_READ_URL()
     if parts.scheme not in ("http", "https") or not host or not sound or not text.isascii() or not text.isprintable():
-        return "must be an https URL of a host, without a user; correct it"
-    return "is a link-local address, which is never called; name another one" if is_refused(host) else None
+        return NotifyText.MUST_HTTPS_URL_HOST()
+    return NotifyText.LINK_LOCAL_ADDRESS() if is_refused(host) else None
 
 
 def _address_fault(text: str) -> str | None:
     try:
         found = Address(addr_spec=text)
     except (MessageError, ValueError, IndexError):
-        return "must be an address such as fleet@example.com; correct it"
+        return NotifyText.MUST_ADDRESS_FLEET_EXAMPLE_COM()
     sound = text.isascii() and text.isprintable() and found.domain and " " not in text
-    return None if sound else "must be an address such as fleet@example.com; correct it"
+    return None if sound else NotifyText.MUST_ADDRESS_FLEET_EXAMPLE_COM()
 
 
 def _authority_fault(text: str) -> str | None:
     try:
         ssl.create_default_context(cadata=text)
     except (ssl.SSLError, ValueError):
-        return "must be certificates in PEM; correct it"
+        return NotifyText.MUST_CERTIFICATES_PEM()
     return None
 
 
 def _secret_fault(text: str) -> str | None:
-    least = f"must have at least {_SHORTEST_SECRET} characters; openssl rand -hex 32 makes a good one"
+    least = NotifyText.MUST_LEAST_CHARACTERS(shortest_secret=_SHORTEST_SECRET)
     return None if len(text) >= _SHORTEST_SECRET else least
 
 
@@ -130,22 +131,24 @@ class MailFile:
     def breaks(self) -> Iterator[Break]:
         """A password never goes in the clear, and a login has both parts."""
         if (self.username is None) != (self.password is None):
-            yield ("username",), "goes with password; give both or none"
+            yield ("username",), NotifyText.GOES_PASSWORD_GIVE_BOTH_NONE()
         if self.password is not None and self.tls == "none":
-            yield ("tls",), "must be starttls or implicit where a password is sent"
+            yield ("tls",), NotifyText.MUST_STARTTLS_IMPLICIT_WHERE_PASSWORD()
         if is_refused(self.host):
-            yield ("host",), "is a link-local address, which is never called; name another one"
+            yield ("host",), NotifyText.LINK_LOCAL_ADDRESS()
 
 
 def settings_in(access: NotifierAccess, cls: type[T]) -> T:
     """What the file of a destination says; BadInput for whatever is wrong with it."""
-    where = f"the file {access.file} of destination {access.name}".replace("  ", " ")
+    where = NotifyText.FILE_DESTINATION(file=access.file, access=access.name).replace("  ", " ")
     parsed = parse_documents(access.content, max_bytes=MOST_BYTES)
     if parsed.faults or len(parsed.documents) != 1:
-        why = f"line {parsed.faults[0][0]} {parsed.faults[0][1]}" if parsed.faults else "it must hold one mapping"
-        raise BadInput(f"{where} cannot be used: {why}")
+        why = (
+            f"line {parsed.faults[0][0]} {parsed.faults[0][1]}" if parsed.faults else NotifyText.MUST_HOLD_ONE_MAPPING()
+        )
+        raise BadInput(NotifyText.CANNOT_USED(where=where, why=why))
     found, breaks = api.read(cls, parsed.documents[0].value)
     if found is None:
         place, sentence = breaks[0]
-        raise BadInput(f"{where} cannot be used: {' '.join(filter(None, (api.dotted(place), sentence)))}")
+        raise BadInput(NotifyText.CANNOT_USED(where=where, why=" ".join(filter(None, (api.dotted(place), sentence)))))
     return found

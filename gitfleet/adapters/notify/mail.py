@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from gitfleet.adapters.addresses import checked
 from gitfleet.adapters.notify.files import MailFile, settings_in
+from gitfleet.adapters.notify.texts import NotifyText
 from gitfleet.errors import BadInput, DestinationUnavailable
 from gitfleet.model.notifications import NotificationMessage
 from gitfleet.ports.notifiers import NotifierAccess
@@ -45,11 +46,11 @@ class Mail:
         except smtplib.SMTPResponseException as error:
             _refused(file, error.smtp_code)
         except smtplib.SMTPNotSupportedError:
-            raise BadInput(f"{file.host} has no TLS or no login, which its file asks for") from None
+            raise BadInput(NotifyText.NO_TLS_NO_LOGIN(host=file.host)) from None
         except ssl.SSLError:
-            raise DestinationUnavailable(f"{file.host}: its certificate was not accepted") from None
+            raise DestinationUnavailable(NotifyText.CERTIFICATE_NOT_ACCEPTED(host=file.host)) from None
         except (smtplib.SMTPException, OSError) as error:
-            raise DestinationUnavailable(f"{file.host} does not answer ({type(error).__name__})") from None
+            raise DestinationUnavailable(NotifyText.NOT_ANSWER(host=file.host, name=type(error).__name__)) from None
         finally:
             timer.cancel()
 
@@ -120,5 +121,5 @@ def _connected(file: MailFile, ending: _Ending) -> smtplib.SMTP:
 def _refused(file: MailFile, code: int) -> None:
     """What a mail server answered: 5xx is for good, anything else may pass."""
     if 500 <= code < 600:
-        raise BadInput(f"{file.host} refuses it with {code}") from None
+        raise BadInput(NotifyText.REFUSES_IT_WITH(host=file.host, code=code)) from None
     raise DestinationUnavailable(f"{file.host} answers {code}") from None

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from gitfleet.adapters.checked_requests import SIGNATURE, Bounds, Exchange, exchanged, signature_of, trusting
 from gitfleet.adapters.notify.files import SlackFile, WebhookFile, settings_in
+from gitfleet.adapters.notify.texts import NotifyText
 from gitfleet.errors import BadInput, DestinationUnavailable, NoResponse
 from gitfleet.formats.canonical_json import json_bytes
 from gitfleet.model.notifications import NotificationMessage
@@ -65,11 +66,11 @@ def post(file: SlackFile | WebhookFile, body: bytes, headers: Mapping[str, str])
     except BadInput as error:
         raise BadInput(f"{host}: {error}") from error
     except NoResponse as error:
-        raise DestinationUnavailable(f"{host} does not answer: {error}") from None
+        raise DestinationUnavailable(NotifyText.NOT_ANSWER_2(host=host, error=error)) from None
     status, after = answered.status, answered.headers.get("Retry-After", "")
     if status in _BUSY or status >= 500:
         raise DestinationUnavailable(f"{host} answers {status}", after=float(after) if after.isdecimal() else None)
     if 300 <= status < 400:
-        raise BadInput(f"{host} redirects to another address, which is not followed: name that one")
+        raise BadInput(NotifyText.REDIRECTS_ANOTHER_ADDRESS(host=host))
     if status >= 300 or status < 200:
-        raise BadInput(f"{host} refuses it with {status}")
+        raise BadInput(NotifyText.REFUSES_IT_WITH(host=host, code=status))

@@ -12,6 +12,7 @@ from urllib3.util import Url, parse_url
 
 from gitfleet.adapters.addresses import is_refused
 from gitfleet.adapters.checked_requests import Bounds, Exchange, exchanged
+from gitfleet.adapters.outbound.texts import OutboundText
 from gitfleet.errors import BadInput, NoResponse
 from gitfleet.formats.hosts import HostPattern, Origin, plain_host, shown_host
 from gitfleet.formats.masking import masked
@@ -47,7 +48,7 @@ class AllowedHttp:
         try:
             answered = exchanged(asked, self.context(), bounds)
         except NoResponse as error:
-            raise NoResponse(f"{name} does not answer: {error}", passing=error.passing) from None
+            raise NoResponse(OutboundText.NOT_ANSWER(name=name, error=error), passing=error.passing) from None
         except BadInput as error:
             raise BadInput(f"{name}: {error}") from None
         return OutboundReply(host=name, status=answered.status, content=answered.content, cut=answered.cut)
@@ -59,20 +60,20 @@ class AllowedHttp:
     def _allowed_url(self, text: str) -> Url:
         """The URL as the connection will read it, so that there is one reading of its host."""
         if not text.isascii() or not text.isprintable() or "\\" in text or len(text) > _MOST_URL:
-            raise BadInput("its URL has characters that no URL has, or too many; correct it")
+            raise BadInput(OutboundText.URL_CHARACTERS_NO_URL())
         try:
             url = parse_url(text)
             host = plain_host(url.host or "")
         except (LocationParseError, ValueError):
-            raise BadInput("its URL cannot be read; correct it") from None
+            raise BadInput(OutboundText.URL_CANNOT_READ()) from None
         whole = host and url.auth is None and url.port != 0 and url.fragment is None
         if url.scheme not in ("http", "https") or not whole:
             raise BadInput("its URL must begin with https:// or http:// and a host, without a user or a #; correct it")
         shown = shown_host(host, url.port)
         if is_refused(host):
-            raise BadInput(f"{shown} is a link-local address, to which nothing is sent")
+            raise BadInput(OutboundText.LINK_LOCAL_ADDRESS(shown=shown))
         if not any(pattern.fits(url.scheme, url.host or "", url.port) for pattern in self.allowed):
-            raise BadInput(f"{shown} is no host that this process may call: allow it with run --allow-outbound {shown}")
+            raise BadInput(OutboundText.NO_HOST_PROCESS_CALL(shown=shown))
         return url
 
     def _authorization(self, url: Url) -> dict[str, str]:

@@ -10,6 +10,7 @@ import re
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from gitfleet.adapters.outbound.texts import OutboundText
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import NotJson, parse_json
 from gitfleet.model.calls import MetricOutcome, MetricQuery
@@ -39,17 +40,17 @@ class Prometheus(MetricProvider):
         """The values of a scalar or of an instant vector at the query's moment, in the order of the answer."""
         reply = self._http.request(request_of(query))
         if 300 <= reply.status < 400:
-            return _failed(f"{reply.host} redirects to another address, which is not followed: name that one")
+            return _failed(OutboundText.REDIRECTS_ANOTHER_ADDRESS(host=reply.host))
         if reply.cut:
-            return _failed(f"{reply.host} answers with more than {MOST_READ >> 20} MiB: let the query aggregate")
+            return _failed(OutboundText.ANSWERS_MORE_MIB(host=reply.host, most_read=MOST_READ >> 20))
         document = _object(reply.content)
         if document.get("status") == "error":
             said = f"{document.get('errorType', 'error')}: {document.get('error', '')}"
             return _failed(self._http.without_secrets(f"{reply.host} answers {reply.status}: {said}"))
         if reply.status in (401, 403):
-            return _failed(f"{reply.host} refuses it with {reply.status}: --metric-token gives a token for a host")
+            return _failed(OutboundText.REFUSES_METRIC_TOKEN_GIVES_TOKEN(host=reply.host, status=reply.status))
         if reply.status != 200 or document.get("status") != "success":
-            return _failed(f"{reply.host} answers {reply.status} and nothing that Prometheus answers")
+            return _failed(OutboundText.ANSWERS_NOTHING_PROMETHEUS_ANSWERS(host=reply.host, status=reply.status))
         return self._measured(reply, document)
 
     def _measured(self, reply: OutboundReply, document: dict[str, Any]) -> MeasurementState:
@@ -58,16 +59,20 @@ class Prometheus(MetricProvider):
         except BadInput as error:
             return _failed(f"{reply.host}: {error}")
         if len(values) > MOST_VALUES:
-            return _failed(f"{reply.host} gives {len(values)} values: let the query aggregate to {MOST_VALUES} at most")
+            return _failed(
+                OutboundText.GIVES_VALUES_LET_QUERY_AGGREGATE(
+                    host=reply.host, count=len(values), most_values=MOST_VALUES
+                )
+            )
         numbers = tuple(filter(math.isfinite, values))
         if not values:
-            return MeasurementState(outcome=MetricOutcome.NO_DATA, message=f"{reply.host} has no data for the query")
+            return MeasurementState(outcome=MetricOutcome.NO_DATA, message=OutboundText.NO_DATA_QUERY(host=reply.host))
         lost = len(values) - len(numbers)
         if not numbers:
             return MeasurementState(
-                outcome=MetricOutcome.NO_DATA, message=f"{reply.host} gives no number, but NaN or Inf"
+                outcome=MetricOutcome.NO_DATA, message=OutboundText.GIVES_NO_NUMBER(host=reply.host)
             )
-        notes = [f"{lost} of {len(values)} values: NaN or Inf, which do not count"] if lost else []
+        notes = [OutboundText.VALUES_NAN_INF(lost=lost, count=len(values))] if lost else []
         warnings = document.get("warnings")
         notes += [str(note) for note in warnings[:1]] if isinstance(warnings, list) else []
         message = self._http.without_secrets(f"{reply.host}: {'; '.join(notes)}") if notes else ""
@@ -99,20 +104,16 @@ def values_in(data: Any) -> tuple[float, ...]:
     """The values of the data of an answer, NaN and infinities among them; BadInput for what has none for a sample."""
     kind = data.get("resultType") if isinstance(data, dict) else None
     if kind not in ("scalar", "vector"):
-        raise BadInput(
-            f"the query gives {f'a {kind}' if kind else 'nothing'} and must give a scalar or an instant vector"
-        )
+        raise BadInput(OutboundText.QUERY_GIVES_MUST_GIVE_SCALAR(part=f"a {kind}" if kind else "nothing"))
     result = data.get("result")
     try:
         if kind == "scalar":
             return (_number(result[1]),)
         if any("value" not in sample for sample in result):
-            raise BadInput(
-                "the query gives native histograms, which have no one value: use histogram_quantile or the like"
-            )
+            raise BadInput(OutboundText.QUERY_GIVES_NATIVE_HISTOGRAMS())
         return tuple(_number(sample["value"][1]) for sample in result)
     except (TypeError, ValueError, LookupError):
-        raise BadInput(f"the {kind} of its answer cannot be read") from None
+        raise BadInput(OutboundText.ANSWER_CANNOT_READ(kind=kind)) from None
 
 
 def _number(text: Any) -> float:

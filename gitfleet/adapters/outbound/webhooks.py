@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from gitfleet.adapters.checked_requests import SIGNATURE, signature_of
+from gitfleet.adapters.outbound.texts import OutboundText
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import json_bytes
 from gitfleet.model.calls import WebhookCall
@@ -27,7 +28,7 @@ class HttpWebhooks:
     def send(self, call: WebhookCall) -> WebhookReply:
         """See the port."""
         if not call.id.isascii() or not call.id.isprintable():
-            raise BadInput("the id of a webhook is no header; this is an error in gitfleet")
+            raise BadInput(OutboundText.ID_WEBHOOK_NO_HEADER())
         body = json_bytes(call.body)
         headers = {"Idempotency-Key": call.id}
         for secret in self._secrets()[:1]:

@@ -21,6 +21,7 @@ from gitfleet.rollout.staged.phases import ClusterPhase, Mark
 from gitfleet.rollout.staged.requests import snapshot_for
 from gitfleet.rollout.staged.steps import Pass, cluster_phase
 from gitfleet.rollout.staged.waits import analysis_wait
+from gitfleet.rollout.texts import RolloutText
 
 _KEPT_PER_CLUSTER: Final = 3
 """Measurements of each metric that are kept where each cluster has its own."""
@@ -108,4 +109,6 @@ def _sentence(found: Sequence[Analysed]) -> str:
     """Why the analyses are where they are: those that failed, where some did."""
     failed = [one.message for one in found if one.verdict is AnalysisVerdict.FAILED]
     said = list(dict.fromkeys(failed or [one.message for one in found]))
-    return "; ".join(said[:_MOST_NAMED]) + and_more(len(said) - _MOST_NAMED) if said else "no cluster was updated"
+    return (
+        "; ".join(said[:_MOST_NAMED]) + and_more(len(said) - _MOST_NAMED) if said else RolloutText.NO_CLUSTER_UPDATED()
+    )

@@ -22,6 +22,7 @@ from gitfleet.rollout.staged.stages import concurrency
 from gitfleet.rollout.staged.start import frozen
 from gitfleet.rollout.staged.steps import Pass, cluster_phase
 from gitfleet.rollout.staged.waits import rate_text, soak_wait, stuck_text
+from gitfleet.rollout.texts import RolloutText
 from gitfleet.rollout.waits import STUCK_AFTER, unavailable_period
 
 _OVER = (ClusterPhase.UPDATED, ClusterPhase.SKIPPED, ClusterPhase.FAILED)
@@ -78,9 +79,9 @@ def held_back(
     phase = ClusterPhase.ROLLING_BACK if back else ClusterPhase.UPDATING
     free = limit - sum(cluster_phase(cluster) is phase for cluster in clusters)
     if free <= 0:
-        return f"stage {stage.name} updates at most {limit} at the same time", 0
+        return RolloutText.STAGE_UPDATES_MOST_SAME_TIME(stage=stage.name, limit=limit), 0
     if not may_start or not work.starts or work.failure:
-        return "no cluster of the run starts now", 0
+        return RolloutText.NO_CLUSTER_RUN_STARTS_NOW(), 0
     later = next_start(spec, (c.reverted if back else started_at(c) for c in clusters), work.now)
     if later is None:
         return "", 1 if spec.start_rate else free
@@ -107,7 +108,7 @@ def hold_frozen(work: Pass, where: str, frozen: Mapping[str, Frozen], *, idle: b
         work.hold(name, _kind(work, name), f"run {work.name}: {why.reason}")
     first = min(frozen.values(), key=lambda why: why.end).reason
     work.waiting.append(f"run {work.name} waits {where}, {first}")
-    said = f"The updateRun waits {where}, {first}"
+    said = RolloutText.UPDATERUN_WAITS(where=where, first=first)
     if idle:
         work.event, work.message = RunEvent.WAIT, said
     return said
@@ -129,9 +130,9 @@ def _start(work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate) 
     if binding is None:
         return _without_binding(work, stage, cluster)
     if spec.unreachable == "Skip" and is_silent(work, name):
-        return work.cluster(cluster, ClusterEvent.SKIP, "the cluster does not answer; a later run updates it")
+        return work.cluster(cluster, ClusterEvent.SKIP, RolloutText.CLUSTER_NOT_ANSWER())
     if any(gone.cluster == name for gone in work.gone):
-        work.hold(name, MoveKind.BIND, "what an earlier placement left on the cluster is still being removed")
+        work.hold(name, MoveKind.BIND, RolloutText.EARLIER_PLACEMENT_LEFT_CLUSTER_STILL())
         return cluster
     if is_current(work, cluster, binding):
         started = find_condition(binding.conditions, ConditionType.ROLLOUT_STARTED, generation=binding.generation)
@@ -175,18 +176,14 @@ def _follow(work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate)
     if binding is None:
         return _without_binding(work, stage, cluster)
     if not is_current(work, cluster, binding):
-        sentence = (
-            f"the binding of the updating cluster `{name}` in the stage `{stage.name}` is not up-to-date with the "
-            f"desired status, please check the status of binding `{binding.name}` and see if there is a concurrent "
-            "updateRun referencing the same placement and updating the same cluster"
-        )
+        sentence = RolloutText.BINDING_UPDATING_CLUSTER_STAGE_NOT(name=name, stage=stage.name, binding=binding.name)
         work.fail(sentence)
         return work.cluster(cluster, ClusterEvent.FAIL, sentence)
     if is_updated(work, binding):
         return _soaked(work, spec, cluster, binding)
     cluster = observed_unhealthy(cluster, work.now, work.request.run.generation)
     if spec.unreachable == "Skip" and is_silent(work, name):
-        return work.cluster(cluster, ClusterEvent.SKIP, "the cluster does not answer; a later run looks at it again")
+        return work.cluster(cluster, ClusterEvent.SKIP, RolloutText.CLUSTER_NOT_ANSWER_LATER_RUN())
     left = until_stuck(work, spec, cluster, binding)
     if left < timedelta(0) or (spec.unreachable == "Fail" and is_silent(work, name)):
         work.stuck.append(name)
@@ -226,8 +223,8 @@ def until_stuck(
 def _without_binding(work: Pass, stage: StageStatus, cluster: ClusterUpdate) -> ClusterUpdate:
     """The cluster left the placement: with `membership: Freeze` it is skipped, else the run has ended before this."""
     if frozen(work.request.run.status):
-        return work.cluster(cluster, ClusterEvent.SKIP, "the placement does not pick the cluster any more")
-    work.fail(f"the binding for cluster `{cluster.cluster}` in stage `{stage.name}` is not found")
+        return work.cluster(cluster, ClusterEvent.SKIP, RolloutText.PLACEMENT_NOT_PICK_CLUSTER_ANY())
+    work.fail(RolloutText.BINDING_CLUSTER_STAGE_NOT_FOUND(cluster=cluster.cluster, stage=stage.name))
     return cluster
 
 
@@ -239,12 +236,12 @@ def _with_failures(work: Pass, spec: Stage, stage: StageStatus, clusters: list[C
     most = scaled(spec.max_failures or 0, len(clusters))
     before = sum(cluster_phase(cluster) is ClusterPhase.FAILED for cluster in clusters)
     given_up = set(work.stuck[: max(0, most - before)])
-    said = f"it is not updated, and maxFailures {spec.max_failures} lets the run go on without it"
+    said = RolloutText.NOT_UPDATED_MAXFAILURES_LETS_RUN(max_failures=spec.max_failures)
     clusters = [work.cluster(c, ClusterEvent.FAIL, said) if c.cluster in given_up else c for c in clusters]
     work.stuck = [name for name in work.stuck if name not in given_up]
     work.starts = work.starts and not work.stuck
     if work.stuck and spec.on_failure in ("Stop", "Rollback"):
-        said = f"{stuck_text(work.stuck)} did not finish, which is more than maxFailures {most} allows"
+        said = RolloutText.NOT_FINISH_MORE_MAXFAILURES_ALLOWS(stuck=stuck_text(work.stuck), most=most)
         work.fail(f"stage {stage.name}: {said}", falls_back=spec.on_failure == "Rollback")
     return clusters
 

@@ -12,6 +12,7 @@ from gitfleet.rollout.staged.clusters import frozen_start, hold_frozen, is_throu
 from gitfleet.rollout.staged.phases import ClusterEvent, ClusterPhase, RunEvent, StageEvent, StagePhase
 from gitfleet.rollout.staged.steps import Pass, cluster_phase, stage_phase
 from gitfleet.rollout.staged.waits import deletion_wait
+from gitfleet.rollout.texts import RolloutText
 
 
 def delete_stage(work: Pass, stage: StageStatus, *, stopping: bool) -> StageStatus:
@@ -29,7 +30,7 @@ def delete_stage(work: Pass, stage: StageStatus, *, stopping: bool) -> StageStat
     if stopping or not work.starts:
         waiting = [c.cluster for c in stage.clusters if cluster_phase(c) is ClusterPhase.PENDING]
         for name in (name for name in waiting if name not in frozen):
-            work.hold(name, MoveKind.REMOVE, f"run {work.name}: no cluster of the run starts now")
+            work.hold(name, MoveKind.REMOVE, RolloutText.RUN_NO_CLUSTER_RUN_STARTS(run=work.name))
     else:
         waiting = list(frozen)
     stage = replace(stage, clusters=tuple(c if c.cluster in waiting else _deleted(work, c) for c in stage.clusters))
@@ -48,7 +49,7 @@ def _deleted(work: Pass, cluster: ClusterUpdate) -> ClusterUpdate:
     if binding is not None and binding.state is BindingState.UNSCHEDULED:
         work.gone.append(replace(binding, deleting=work.now))
         del work.bindings[name]
-        work.move(name, MoveKind.REMOVE, f"run {work.name}: the cluster is no longer picked")
+        work.move(name, MoveKind.REMOVE, RolloutText.RUN_CLUSTER_NO_LONGER_PICKED(run=work.name))
     there = any(gone.cluster == name and gone.state is BindingState.UNSCHEDULED for gone in work.gone)
     cluster = work.cluster(cluster, ClusterEvent.START)
     return cluster if there else work.cluster(cluster, ClusterEvent.SUCCEED)

@@ -30,6 +30,7 @@ from gitfleet.rollout.staged.clusters import (
 from gitfleet.rollout.staged.phases import ClusterEvent, ClusterPhase
 from gitfleet.rollout.staged.steps import Pass, cluster_phase
 from gitfleet.rollout.staged.waits import stuck_text
+from gitfleet.rollout.texts import RolloutText
 
 
 def revert_clusters(work: Pass, spec: Stage, stage: StageStatus, record: PlacementRecord) -> StageStatus:
@@ -44,7 +45,7 @@ def revert_clusters(work: Pass, spec: Stage, stage: StageStatus, record: Placeme
         if not (why or free):
             why, free = held_back(work, spec, stage, clusters, may_start=goes, back=True)
         if why:
-            work.hold(clusters[at].cluster, MoveKind.UPDATE, f"run {work.name} rolls back: {why}")
+            work.hold(clusters[at].cluster, MoveKind.UPDATE, RolloutText.RUN_ROLLS_BACK(run=work.name, why=why))
         else:
             free -= 1
             clusters[at] = _reverted(work, spec, clusters[at], former, record)
@@ -62,9 +63,7 @@ def reverted_text(stages: Iterable[StageStatus]) -> str:
     """Which clusters have what they had before, in a sentence."""
     clusters = (cluster for stage in stages for cluster in stage.clusters)
     names = [c.cluster for c in clusters if c.reverted is not None]
-    return (
-        f"{stuck_text(names)} went back to what they had before" if names else "no cluster had anything to go back to"
-    )
+    return RolloutText.WENT_BACK_BEFORE(names=stuck_text(names)) if names else RolloutText.NO_CLUSTER_ANYTHING_GO_BACK()
 
 
 def _owed(work: Pass, cluster: ClusterUpdate) -> Former | None:
@@ -84,14 +83,18 @@ def _reverted(
     refused = work.request.quarantined.get(snapshot.hash) if snapshot is not None else None
     if snapshot is None or refused:
         why = refused or "is lost"
-        said = f"{former.resource_snapshot}, which it had, {why}"
+        said = RolloutText.WHICH_IT_HAD(resource_snapshot=former.resource_snapshot, why=why)
         return work.cluster(work.cluster(cluster, ClusterEvent.REVERT), ClusterEvent.REVERTED, said)
     overrides = {name: (former.cluster_resource_overrides, former.resource_overrides)}
     moving = replace(work.moving, latest_snapshot=snapshot.name, overrides=overrides, labels=work.request.former_labels)
     by = rolled_out_by(work, str(snapshot.index))
     work.bindings[name] = roll_out(moving, work.bindings[name], work.now, by)
     failed = snapshot_index(work.request.run.snapshot)
-    work.move(name, MoveKind.UPDATE, f"run {work.name} rolls back: {snapshot.name} again instead of snapshot {failed}")
+    work.move(
+        name,
+        MoveKind.UPDATE,
+        RolloutText.RUN_ROLLS_BACK_AGAIN_INSTEAD(run=work.name, snapshot=snapshot.name, failed=failed),
+    )
     return _followed(work, spec, work.cluster(replace(cluster, reverted=work.now), ClusterEvent.REVERT))
 
 
@@ -102,11 +105,11 @@ def _followed(work: Pass, spec: Stage, cluster: ClusterUpdate) -> ClusterUpdate:
     name = cluster.cluster
     binding = binding_of(work, name)
     if binding is None or not _has(binding, cluster.former):
-        return work.cluster(cluster, ClusterEvent.REVERTED, "something else has updated the cluster since")
+        return work.cluster(cluster, ClusterEvent.REVERTED, RolloutText.SOMETHING_ELSE_UPDATED_CLUSTER_SINCE())
     if is_updated(work, binding):
         return work.cluster(cluster, ClusterEvent.REVERTED)
     if is_silent(work, name):
-        return work.cluster(cluster, ClusterEvent.REVERTED, "it does not answer, and gets it when it answers again")
+        return work.cluster(cluster, ClusterEvent.REVERTED, RolloutText.NOT_ANSWER_GETS_WHEN_ANSWERS())
     left = until_stuck(work, spec, cluster, binding, RunConditionType.ROLLED_BACK)
     if left < timedelta(0):
         work.stuck.append(name)

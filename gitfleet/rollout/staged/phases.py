@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from gitfleet.api.conditions import Condition, Conditions, Status, find_condition, set_condition
 from gitfleet.api.runs import RunConditionType, RunReason
+from gitfleet.rollout.texts import RolloutText
 
 T, F, U = Status.TRUE, Status.FALSE, Status.UNKNOWN
 _INITIALIZED, _PROGRESSING = RunConditionType.INITIALIZED, RunConditionType.PROGRESSING
@@ -177,15 +178,13 @@ class Mark(NamedTuple):
 Marks = tuple[Mark, ...]
 RUN_MARKS: Final[Mapping[RunPhase, Marks]] = {
     _R.FAILED: (
-        Mark(_PROGRESSING, F, RunReason.RUN_FAILED, "The stages are aborted due to a non-recoverable error"),
+        Mark(_PROGRESSING, F, RunReason.RUN_FAILED, RolloutText.STAGES_ABORTED_DUE_NON_RECOVERABLE()),
         Mark(_SUCCEEDED, F, RunReason.RUN_FAILED),
     ),
     _R.SUCCEEDED: (Mark(_SUCCEEDED, T, RunReason.RUN_SUCCEEDED),),
     _R.ROLLING_BACK: (Mark(_PROGRESSING, T, RunReason.RUN_ROLLING_BACK),),
-    _R.STOPPED: (Mark(_PROGRESSING, F, RunReason.RUN_STOPPED, "The update run has been stopped"),),
-    _R.STOPPING: (
-        Mark(_PROGRESSING, U, RunReason.RUN_STOPPING, "Waiting for the clusters that are being updated to finish"),
-    ),
+    _R.STOPPED: (Mark(_PROGRESSING, F, RunReason.RUN_STOPPED, RolloutText.UPDATE_RUN_STOPPED()),),
+    _R.STOPPING: (Mark(_PROGRESSING, U, RunReason.RUN_STOPPING, RolloutText.WAITING_CLUSTERS_BEING_UPDATED_FINISH()),),
     _R.STUCK: (Mark(_PROGRESSING, F, RunReason.RUN_STUCK),),
     _R.WAITING: (Mark(_PROGRESSING, F, RunReason.RUN_WAITING),),
     _R.RUNNING: (Mark(_PROGRESSING, T, RunReason.RUN_STARTED),),
@@ -197,19 +196,17 @@ RUN_MARKS: Final[Mapping[RunPhase, Marks]] = {
 where the seeds have them empty."""
 STAGE_MARKS: Final[Mapping[StagePhase, Marks]] = {
     _S.FAILED: (
-        Mark(_PROGRESSING, F, RunReason.STAGE_FAILED, "Stage update aborted due to a non-recoverable error"),
+        Mark(_PROGRESSING, F, RunReason.STAGE_FAILED, RolloutText.STAGE_UPDATE_ABORTED_DUE_NON()),
         Mark(_SUCCEEDED, F, RunReason.STAGE_FAILED),
     ),
     _S.SKIPPED: (
-        Mark(_PROGRESSING, F, RunReason.STAGE_SKIPPED, "Stage skipped because it has no clusters"),
-        Mark(_SUCCEEDED, T, RunReason.STAGE_SKIPPED, "Stage skipped because it has no clusters"),
+        Mark(_PROGRESSING, F, RunReason.STAGE_SKIPPED, RolloutText.STAGE_SKIPPED_BECAUSE_NO_CLUSTERS()),
+        Mark(_SUCCEEDED, T, RunReason.STAGE_SKIPPED, RolloutText.STAGE_SKIPPED_BECAUSE_NO_CLUSTERS()),
     ),
     _S.SUCCEEDED: (Mark(_SUCCEEDED, T, RunReason.STAGE_SUCCEEDED),),
-    _S.STOPPED: (
-        Mark(_PROGRESSING, F, RunReason.STAGE_STOPPED, "The updating clusters have finished, waiting to be resumed"),
-    ),
+    _S.STOPPED: (Mark(_PROGRESSING, F, RunReason.STAGE_STOPPED, RolloutText.UPDATING_CLUSTERS_FINISHED()),),
     _S.STOPPING: (
-        Mark(_PROGRESSING, U, RunReason.STAGE_STOPPING, "Waiting for the clusters that are being updated to finish"),
+        Mark(_PROGRESSING, U, RunReason.STAGE_STOPPING, RolloutText.WAITING_CLUSTERS_BEING_UPDATED_FINISH()),
     ),
     _S.WAITING: (Mark(_PROGRESSING, F, RunReason.STAGE_WAITING),),
     _S.GATED: (
@@ -217,7 +214,7 @@ STAGE_MARKS: Final[Mapping[StagePhase, Marks]] = {
             _PROGRESSING,
             F,
             RunReason.STAGE_WAITING,
-            "Not all before-stage tasks are completed, waiting for approval",
+            RolloutText.NOT_ALL_BEFORE_STAGE_TASKS(),
         ),
     ),
     _S.UPDATING: (Mark(_PROGRESSING, T, RunReason.STAGE_STARTED),),

@@ -45,6 +45,7 @@ from gitfleet.rollout.staged.waits import (
     STOPPING_WAIT,
     stuck_text,
 )
+from gitfleet.rollout.texts import RolloutText
 
 _DONE = (StagePhase.SUCCEEDED, StagePhase.SKIPPED)
 
@@ -61,7 +62,7 @@ def advance_run(request: RunRequest) -> RunStep:
         if run_phase(run.status) is RunPhase.NEW:
             status = initialized(request, record)
             name = "ClusterStagedUpdateRun" if not run.key.namespace else "StagedUpdateRun"
-            said = f"{name} initialized successfully"
+            said = RolloutText.INITIALIZED_SUCCESSFULLY(name=name)
             run = replace(run, status=after_events(status, [RunEvent.INITIALIZE], said, request.now, run.generation))
         elif run_phase(run.status) is RunPhase.ROLLING_BACK:
             return _rolled_back(request, record)
@@ -160,8 +161,8 @@ def _rolled_back(request: RunRequest, record: PlacementRecord) -> RunStep:
     elif request.state == "Stop":
         work.asks.append(ROLLBACK_STOPPED_WAIT.format(work.name))
     else:
-        stuck = f"; {stuck_text(work.stuck)} did not get healthy with what they had before" if work.stuck else ""
-        work.waiting.append(f"run {run.key} rolls back: {work.message}{stuck}")
+        stuck = RolloutText.NOT_GET_HEALTHY_BEFORE(stuck=stuck_text(work.stuck)) if work.stuck else ""
+        work.waiting.append(RolloutText.RUN_ROLLS_BACK_2(run=run.key, run_2=work.message, stuck=stuck))
     return _result(work, status)
 
 
@@ -193,10 +194,10 @@ def _pass_of(request: RunRequest, record: PlacementRecord) -> Pass:
     if snapshot is not None and snapshot.hash in request.quarantined and not run.fell_back:
         work.starts = False
         work.refused = f"snapshot {snapshot.index} {request.quarantined[snapshot.hash]}"
-        work.asks.append(f"run {run.key} starts no further cluster: {work.refused}")
+        work.asks.append(RolloutText.RUN_STARTS_NO_FURTHER_CLUSTER(run=run.key, refused=work.refused))
     if silent := cut_off(moving):
         work.starts = False
-        work.waiting.append(f"run {run.key} starts no cluster while more than half do not answer, {stuck_text(silent)}")
+        work.waiting.append(RolloutText.RUN_STARTS_NO_CLUSTER_WHILE(run=run.key, silent=stuck_text(silent)))
     return work
 
 
@@ -233,18 +234,15 @@ def _before(work: Pass, stage: StageStatus) -> tuple[StageStatus, bool]:
     if work.failure:
         return work.stage(stage, StageEvent.FAIL, work.failure), False
     work.event = RunEvent.WAIT
-    work.message = f"The updateRun is waiting for before-stage tasks in stage {stage.name} to complete"
+    work.message = RolloutText.UPDATERUN_WAITING_BEFORE_STAGE_TASKS(stage=stage.name)
     _hold_back(work, stage)
     return work.stage(stage, StageEvent.GATE), False
 
 
 def _report_stuck(work: Pass, stage: StageStatus) -> None:
     work.event = RunEvent.STICK
-    work.message = (
-        f"The updateRun is stuck waiting for {stuck_text(work.stuck)} cluster(s) in stage {stage.name} to finish "
-        "updating, please check placement status for potential errors"
-    )
-    work.waiting.append(f"run {work.name} is stuck in stage {stage.name}: {stuck_text(work.stuck)} did not finish")
+    work.message = RolloutText.UPDATERUN_STUCK_WAITING_CLUSTER_STAGE(stuck=stuck_text(work.stuck), stage=stage.name)
+    work.waiting.append(RolloutText.RUN_STUCK_STAGE(run=work.name, stage=stage.name, stuck=stuck_text(work.stuck)))
 
 
 def _stopped(work: Pass, spec: Stage, stage: StageStatus) -> StageStatus:
@@ -265,7 +263,11 @@ def _stopped(work: Pass, spec: Stage, stage: StageStatus) -> StageStatus:
 
 def _hold_back(work: Pass, stage: StageStatus) -> None:
     """The clusters of a stage whose turn has not come."""
-    why = ": no cluster of the run starts now" if stage.start_time else f" has not started stage {stage.name} yet"
+    why = (
+        RolloutText.NO_CLUSTER_RUN_STARTS_NOW_2()
+        if stage.start_time
+        else RolloutText.NOT_STARTED_STAGE_YET(stage=stage.name)
+    )
     for cluster in stage.clusters:
         binding = binding_of(work, cluster.cluster)
         if binding is not None and cluster_phase(cluster) is ClusterPhase.PENDING:
@@ -277,7 +279,7 @@ def _step(work: Pass, status: RunStatus) -> RunStep:
     events, message = [work.event], work.message
     if work.failure:
         events, message = [RunEvent.FALL_BACK if work.falls_back else RunEvent.ABORT], work.failure
-        work.waiting, work.asks = [f"run {run.key} rolls back: {message}"] if work.falls_back else [], []
+        work.waiting, work.asks = [RolloutText.RUN_ROLLS_BACK(run=run.key, why=message)] if work.falls_back else [], []
     elif request.state == "Stop":
         events = [RunEvent.STOP] if work.event is RunEvent.STOP else [RunEvent.STOP, RunEvent.DRAIN]
         if run_phase(status) is RunPhase.STOPPED:
@@ -290,7 +292,7 @@ def _step(work: Pass, status: RunStatus) -> RunStep:
     elif work.event is RunEvent.FINISH:
         events = [RunEvent.RUN, RunEvent.FINISH]
     elif work.refused:
-        events, message = [RunEvent.WAIT], f"The updateRun starts no further cluster: {work.refused}"
+        events, message = [RunEvent.WAIT], RolloutText.UPDATERUN_STARTS_NO_FURTHER_CLUSTER(refused=work.refused)
     return _result(work, after_events(status, events, message, work.now, run.generation))
 
 

@@ -13,6 +13,7 @@ from gitfleet.api.runs import ClusterUpdate, StageStatus, TaskStatus
 from gitfleet.api.staged import Stage, StagedRun
 from gitfleet.api.values import IntOrPercent
 from gitfleet.errors import BadInput
+from gitfleet.rollout.texts import RolloutText
 
 _MOST_NAMED: Final = 10
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
@@ -36,17 +37,18 @@ def stages_of(
         for name in names:
             if name in placed:
                 raise BadInput(
-                    f"cluster `{name}` appears in more than one stages",
-                    hint="change the stages' label selectors so that each cluster is in one of them",
+                    RolloutText.CLUSTER_APPEARS_MORE_ONE_STAGES(name=name),
+                    hint=RolloutText.CHANGE_STAGES_LABEL_SELECTORS_EACH(),
                 )
         placed.update(names)
         found.append(_fresh(run, stage, names))
     missing = sorted(set(selected) - placed)
     if missing:
         raise BadInput(
-            f"some clusters are not placed in any stage, total {len(missing)}, showing up to {_MOST_NAMED}: "
-            f"{', '.join(missing[:_MOST_NAMED])}",
-            hint="label them so that a stage selects them, or add a stage",
+            RolloutText.SOME_CLUSTERS_NOT_PLACED_ANY(
+                count=len(missing), most_named=_MOST_NAMED, missing=", ".join(missing[:_MOST_NAMED])
+            ),
+            hint=RolloutText.LABEL_STAGE_SELECTS(),
         )
     return tuple(found)
 
@@ -55,7 +57,7 @@ def _is_in(stage: Stage, cluster: MemberCluster) -> bool:
     try:
         return stage.label_selector is not None and stage.label_selector.matches(cluster.scheduling_labels)
     except InvalidSelector as error:
-        raise BadInput(f"the stage label selector is invalid, stage: {stage.name}, err: {error}") from error
+        raise BadInput(RolloutText.STAGE_LABEL_SELECTOR_INVALID(stage=stage.name, error=error)) from error
 
 
 def _order(stage: Stage, cluster: MemberCluster) -> tuple[int, str]:
@@ -64,9 +66,10 @@ def _order(stage: Stage, cluster: MemberCluster) -> tuple[int, str]:
     text = cluster.labels.get(stage.sorting_label_key, "")
     if not _INTEGER.fullmatch(text):
         raise BadInput(
-            f"the sorting label `{stage.sorting_label_key}:{text}` on cluster `{cluster.name}` is not valid: it must "
-            "be a whole number",
-            hint="give the cluster such a label, or take sortingLabelKey from the stage",
+            RolloutText.SORTING_LABEL_CLUSTER_NOT_VALID(
+                sorting_label_key=stage.sorting_label_key, text=text, cluster=cluster.name
+            ),
+            hint=RolloutText.GIVE_CLUSTER_LABEL(),
         )
     return int(text), cluster.name
 

@@ -18,11 +18,12 @@ from gitfleet.rollout.staged.phases import RunEvent
 from gitfleet.rollout.staged.requests import RunRequest, snapshot_for
 from gitfleet.rollout.staged.stages import answer_names, stages_of
 from gitfleet.rollout.staged.steps import after_events
+from gitfleet.rollout.texts import RolloutText
 
 _FROZEN = "Freeze"
-_NEW_RUN = "add a new run to go on"
-_FREEZES = "a strategy with membership Freeze keeps a run's first clusters"
-_LOST = "the state branch lost how far this run was, and it is not started again; remove it, and add a new run to go on"
+_NEW_RUN = RolloutText.ADD_NEW_RUN_GO()
+_FREEZES = RolloutText.STRATEGY_MEMBERSHIP_FREEZE_KEEPS_RUN()
+_LOST = RolloutText.STATE_BRANCH_LOST_HOW_FAR()
 
 
 def initialized(request: RunRequest, record: PlacementRecord) -> RunStatus:
@@ -35,26 +36,24 @@ def initialized(request: RunRequest, record: PlacementRecord) -> RunStatus:
     count = _selected_count(request, record)
     if strategy is None:
         if request.strategy_faults:
-            raise RetryLater(f"its strategy `{run.strategy_name}` has errors ({request.strategy_faults}); correct them")
-        kind = strategy_kind(run.key.namespace)
-        raise BadInput(
-            f"referenced updateStrategy not found: `{run.strategy_name}`",
-            hint=f"add a {kind} of this name, and a new run",
-        )
+            faults = request.strategy_faults
+            raise RetryLater(RolloutText.STRATEGY_ERRORS_CORRECT(strategy=run.strategy_name, faults=faults))
+        sentence = RolloutText.REFERENCED_UPDATESTRATEGY_NOT_FOUND(strategy=run.strategy_name)
+        raise BadInput(sentence, hint=RolloutText.ADD_NAME_NEW_RUN(kind=strategy_kind(run.key.namespace)))
     _compatible(request, strategy)
     _answered_alone(request, strategy)
     snapshot = snapshot_for(run, record)
     if snapshot is None:
         index = run.resource_snapshot_index
-        which = f"no resourceSnapshots with index `{index}`" if index else "no latest resourceSnapshots"
+        missing = RolloutText.NO_LATEST_RESOURCESNAPSHOTS()
+        which = RolloutText.NO_RESOURCESNAPSHOTS_INDEX(index=index) if index else missing
         known = [str(s.index) for s in record.resource_snapshots]
-        hint = (
-            f"the indexes there are: {named_briefly(known, 10)}" if known else "the placement has selected nothing yet"
-        )
-        raise BadInput(f"{which} found for placement `{run.placement}`", hint=hint)
+        nothing = RolloutText.PLACEMENT_SELECTED_NOTHING_YET()
+        hint = RolloutText.INDEXES_THERE_ARE(known=named_briefly(known, 10)) if known else nothing
+        raise BadInput(RolloutText.FOUND_PLACEMENT(which=which, placement=run.placement), hint=hint)
     if snapshot.hash in request.quarantined:
-        hint = "then add a new run, or one of another snapshot"
-        raise BadInput(f"snapshot {snapshot.index} {request.quarantined[snapshot.hash]}", hint=hint)
+        sentence = f"snapshot {snapshot.index} {request.quarantined[snapshot.hash]}"
+        raise BadInput(sentence, hint=RolloutText.THEN_ADD_NEW_RUN())
     stages = stages_of(run, strategy.stages, request.clusters.values(), request.selected)
     return RunStatus(
         policy_snapshot_index_used=policy,
@@ -101,26 +100,26 @@ def check_unchanged(request: RunRequest, record: PlacementRecord) -> None:
     `membership: Freeze` only minds the apply strategy. RetryLater when scheduling is not through yet."""
     status = request.run.status
     if record.placement.strategy.apply_strategy != status.apply_strategy:
-        raise BadInput(
-            "the applyStrategy in the updateRun is outdated: the placement's has changed since", hint=_NEW_RUN
-        )
+        raise BadInput(RolloutText.APPLYSTRATEGY_UPDATERUN_OUTDATED(), hint=_NEW_RUN)
     if snapshot_for(request.run, record) is None:
         index = status.resource_snapshot_index_used
-        raise BadInput(f"the state branch lost resource snapshot {index} of the updateRun", hint="add a new run")
+        raise BadInput(RolloutText.STATE_BRANCH_LOST_RESOURCE_SNAPSHOT(index=index), hint=RolloutText.ADD_NEW_RUN())
     if frozen(status):
         return
     policy = _scheduled_policy(request, record)
     if policy != status.policy_snapshot_index_used:
         raise BadInput(
-            f"the policy snapshot index used in the updateRun is outdated, latest: {policy}, recorded: "
-            f"{status.policy_snapshot_index_used}",
+            RolloutText.POLICY_SNAPSHOT_INDEX_USED_UPDATERUN(
+                policy=policy, policy_snapshot_index_used=status.policy_snapshot_index_used
+            ),
             hint=_because(request, ""),
         )
     count = _selected_count(request, record)
     if count != status.policy_observed_cluster_count:
         raise BadInput(
-            f"the cluster count initialized in the updateRun is outdated, latest: {count}, recorded: "
-            f"{status.policy_observed_cluster_count}",
+            RolloutText.CLUSTER_COUNT_INITIALIZED_UPDATERUN_OUTDATED(
+                count=count, policy_observed_cluster_count=status.policy_observed_cluster_count
+            ),
             hint=_because(request, ""),
         )
     strategy = status.strategy or StrategySnapshot(stages=())
@@ -130,13 +129,12 @@ def check_unchanged(request: RunRequest, record: PlacementRecord) -> None:
         if before != after:
             moved = named_briefly(sorted(set(before) ^ set(after)), 3)
             names = f"new: {', '.join(after)}, existing: {', '.join(before)}"
-            raise BadInput(
-                f"the clusters in stage {was.name} have changed, {names}",
-                hint=_because(request, f"the labels of {moved} changed" if moved else "their order changed"),
-            )
+            why = RolloutText.LABELS_CHANGED(moved=moved) if moved else RolloutText.ORDER_CHANGED()
+            sentence = RolloutText.CLUSTERS_STAGE_CHANGED(was=was.name, names=names)
+            raise BadInput(sentence, hint=_because(request, why))
     known = set(_names(status.deletion)) if status.deletion else set()
     if fresh := sorted(set(request.unpicked) - known):
-        sentence = f"the cluster `{fresh[0]}` to be deleted is not found in the deleting stage"
+        sentence = RolloutText.CLUSTER_DELETED_NOT_FOUND_DELETING(fresh=fresh[0])
         raise BadInput(sentence, hint=_because(request, ""))
 
 
@@ -162,12 +160,12 @@ def external(request: RunRequest) -> PlacementRecord:
     """The record of the placement that the run rolls out; BadInput where there is none, or none for runs."""
     record = request.record
     if record is None or record.placement.deleting is not None:
-        raise BadInput("parent placement not found", hint="name a placement that there is, in a new run")
+        raise BadInput(RolloutText.PARENT_PLACEMENT_NOT_FOUND(), hint=RolloutText.NAME_PLACEMENT_NEW_RUN())
     strategy = record.placement.strategy
     if not strategy.external:
         raise BadInput(
-            f"parent placement does not have an external rollout strategy, current strategy: {strategy.type}",
-            hint="give it strategy type External, and add a new run",
+            RolloutText.PARENT_PLACEMENT_NOT_EXTERNAL_ROLLOUT(strategy=strategy.type),
+            hint=RolloutText.GIVE_STRATEGY_TYPE_EXTERNAL(),
         )
     return record
 
@@ -176,12 +174,12 @@ def _scheduled_policy(request: RunRequest, record: PlacementRecord) -> str:
     """The index of the latest policy snapshot, for which everything is scheduled."""
     policy, scheduled = record.latest_policy, request.scheduled
     if policy is None or scheduled is None or scheduled.status is Status.UNKNOWN:
-        raise RetryLater("the placement is not scheduled yet")
+        raise RetryLater(RolloutText.PLACEMENT_NOT_SCHEDULED_YET())
     if scheduled.status is Status.FALSE:
-        raise BadInput(f"policy snapshot `{policy.name}` not fully scheduled yet", hint=scheduled.message)
+        raise BadInput(RolloutText.POLICY_SNAPSHOT_NOT_FULLY_SCHEDULED(policy=policy.name), hint=scheduled.message)
     old = [b.cluster for b in record.bindings if is_active(b) and b.policy_snapshot != policy.name]
     if old:
-        raise RetryLater(f"the placement still has {named_briefly(sorted(old), 3)} by an earlier policy")
+        raise RetryLater(RolloutText.PLACEMENT_STILL_EARLIER_POLICY(old=named_briefly(sorted(old), 3)))
     return str(policy.index)
 
 
@@ -190,8 +188,8 @@ def _selected_count(request: RunRequest, record: PlacementRecord) -> int:
     if not request.selected and not request.unpicked:
         policy = record.latest_policy.name if record.latest_policy else ""
         raise BadInput(
-            f"no scheduled or to-be-deleted bindings found for the latest policy snapshot {policy}",
-            hint="a run needs at least one cluster",
+            RolloutText.NO_SCHEDULED_DELETED_BINDINGS_FOUND(policy=policy),
+            hint=RolloutText.RUN_NEEDS_LEAST_ONE_CLUSTER(),
         )
     policy_of = record.placement.effective_policy
     wanted = {
@@ -202,10 +200,8 @@ def _selected_count(request: RunRequest, record: PlacementRecord) -> int:
     if wanted == len(request.selected):
         return wanted
     if going := [b.cluster for b in record.bindings if b.deleting is not None]:
-        raise RetryLater(f"the placement is not gone yet from {named_briefly(sorted(going), 3)}")
-    raise BadInput(
-        f"the number of selected bindings {len(request.selected)} is not equal to the observed cluster count {wanted}"
-    )
+        raise RetryLater(RolloutText.PLACEMENT_NOT_GONE_YET_FROM(going=named_briefly(sorted(going), 3)))
+    raise BadInput(RolloutText.NUMBER_SELECTED_BINDINGS_NOT_EQUAL(count=len(request.selected), wanted=wanted))
 
 
 def _compatible(request: RunRequest, strategy: StagedStrategy) -> None:
@@ -213,9 +209,8 @@ def _compatible(request: RunRequest, strategy: StagedStrategy) -> None:
     for other in request.others:
         if other.status.strategy is not None and other.status.strategy.stages != strategy.stages:
             raise BadInput(
-                f"run `{other.key}` of the same placement is unfinished and has another strategy, "
-                f"`{other.strategy_name}`",
-                hint="concurrent runs must have identical strategies: let it finish, or remove it, and add a new run",
+                RolloutText.RUN_SAME_PLACEMENT_UNFINISHED_ANOTHER(other=other.key, strategy_name=other.strategy_name),
+                hint=RolloutText.CONCURRENT_RUNS_MUST_IDENTICAL_STRATEGIES(),
             )
 
 
@@ -226,8 +221,8 @@ def _answered_alone(request: RunRequest, strategy: StagedStrategy) -> None:
         for taken, other in request.answers.items():
             if f"{name}.".startswith(f"{taken}.") or taken.startswith(f"{name}."):
                 raise BadInput(
-                    f"approval `{name}` of this run would answer run `{other}` too, as its approval `{taken}`",
-                    hint="add the run again under another name, or once the other one is removed",
+                    RolloutText.APPROVAL_RUN_WOULD_ANSWER_RUN(name=name, other=other, taken=taken),
+                    hint=RolloutText.ADD_RUN_AGAIN_UNDER_ANOTHER(),
                 )
 
 

@@ -35,6 +35,7 @@ from gitfleet.rollout.staged.requests import snapshot_for
 from gitfleet.rollout.staged.stages import alias_name
 from gitfleet.rollout.staged.steps import Pass
 from gitfleet.rollout.staged.waits import OVER, approval_wait, timed_wait
+from gitfleet.rollout.texts import RolloutText
 
 _BEFORE, _AFTER = "beforeStage", "afterStage"
 _CREATED = {_BEFORE: RunReason.BEFORE_STAGE_REQUEST_CREATED, _AFTER: RunReason.AFTER_STAGE_REQUEST_CREATED}
@@ -59,15 +60,15 @@ def approval_for(request: ApprovalRequest, approvals: Mapping[NamespacedName, Ap
     approval = found[0]
     told = (approval.parent_run, approval.target_stage)
     if told != (None, None) and told != (request.parent_run, request.target_stage):
-        return Verdict(None, f"approval {approval.key} is for stage {told[1]} of run {told[0]}")
+        return Verdict(None, RolloutText.APPROVAL_STAGE_RUN(approval=approval.key, found=told[1], found_2=told[0]))
     if approval.digest not in (None, request.digest):
-        return Verdict(None, f"approval {approval.key} is for another request: its digest is not this one's")
+        return Verdict(None, RolloutText.APPROVAL_ANOTHER_REQUEST(approval=approval.key))
     condition = find_condition(approval.conditions, APPROVED)
     unknown = condition is None or condition.status is Status.UNKNOWN
     if condition is not None and unknown and condition.reason == Reason.APPROVAL_NOT_COUNTED:
         return Verdict(None, condition.message, condition)
     if condition is None or unknown:
-        return Verdict(None, f"approval {approval.key} has no condition {APPROVED} that is True or False")
+        return Verdict(None, RolloutText.APPROVAL_NO_CONDITION_TRUE_FALSE(approval=approval.key, approved=APPROVED))
     word = "approved" if condition.status is Status.TRUE else "rejected"
     why = condition.message or condition.reason
     return Verdict(condition.status, f"{word} by {approval.key}" + (f": {why}" if why else ""), condition)
@@ -138,7 +139,11 @@ def _approval(work: Pass, stage: StageStatus, task: TaskStatus, when: str) -> Ta
     if request is None or request.digest != fresh.digest:  # one of an earlier run of the name answers nothing
         request = fresh
     if (request.parent_run, request.target_stage) != (work.request.run.key.name, stage.name):
-        work.fail(f"approval request {key} belongs to stage {request.target_stage} of run {request.parent_run}")
+        work.fail(
+            RolloutText.APPROVAL_REQUEST_BELONGS_STAGE_RUN(
+                key=key, target_stage=request.target_stage, parent_run=request.parent_run
+            )
+        )
         return task
     task = work.task(task, Mark(RunConditionType.APPROVAL_REQUEST_CREATED, Status.TRUE, _CREATED[when]))
     counted = request.accepted is not None  # then for good, though the run's own file is older than that
@@ -195,7 +200,7 @@ def _answered(work: Pass, request: ApprovalRequest, verdict: Verdict) -> Approva
             type=APPROVAL_ACCEPTED,
             status=Status.TRUE,
             reason=RunReason.APPROVAL_ACCEPTED.value,
-            message="The approval request has been approved and cannot be reverted",
+            message=RolloutText.APPROVAL_REQUEST_APPROVED_CANNOT_REVERTED(),
             last_transition_time=work.now,
             observed_generation=1,
         )

@@ -21,14 +21,15 @@ from gitfleet.rollout.staged.pace import next_start, soaks_until, started_at, ti
 from gitfleet.rollout.staged.phases import ClusterPhase, RunPhase, StagePhase
 from gitfleet.rollout.staged.stages import concurrency
 from gitfleet.rollout.staged.steps import cluster_phase, run_phase, stage_phase
+from gitfleet.rollout.texts import RolloutText
 
 Requests = Mapping[NamespacedName, ApprovalRequest]
 _SUBJECT: Final = "The updateRun "
 """How a run's condition Progressing begins, in KubeFleet's words."""
-INITIALIZED_WAIT: Final = "run {} is initialized and waits for spec.state Run"
-STOPPING_WAIT: Final = "run {} is stopping: what it started goes on to its end"
-STOPPED_WAIT: Final = "run {} is stopped and waits for spec.state Run"
-ROLLBACK_STOPPED_WAIT: Final = "run {} rolls back, and waits for spec.state Run"
+INITIALIZED_WAIT: Final = RolloutText.RUN_INITIALIZED_WAITS_SPEC_STATE()
+STOPPING_WAIT: Final = RolloutText.RUN_STOPPING_STARTED_GOES_END()
+STOPPED_WAIT: Final = RolloutText.RUN_STOPPED_WAITS_SPEC_STATE()
+ROLLBACK_STOPPED_WAIT: Final = RolloutText.RUN_ROLLS_BACK_WAITS_SPEC()
 _DONE: Final = (StagePhase.SUCCEEDED, StagePhase.SKIPPED)
 OVER: Final = (
     RunConditionType.APPROVAL_REQUEST_APPROVED,
@@ -56,7 +57,11 @@ def waits_of(run: RunRecord, requests: Requests, now: datetime) -> tuple[str, ..
         case RunPhase.STOPPED:
             return (STOPPED_WAIT.format(name),)
         case RunPhase.ROLLING_BACK:
-            return (ROLLBACK_STOPPED_WAIT.format(name) if run.state == "Stop" else f"run {name} rolls back: {said}",)
+            return (
+                ROLLBACK_STOPPED_WAIT.format(name)
+                if run.state == "Stop"
+                else RolloutText.RUN_ROLLS_BACK(run=name, why=said),
+            )
         case RunPhase.WAITING | RunPhase.STUCK if not said.startswith(f"{_SUBJECT}is waiting for"):
             first = (said.replace(_SUBJECT, f"run {name} ", 1),)
         case _:  # what it waits for, if anything, is said by its stage
@@ -71,18 +76,18 @@ def waits_of(run: RunRecord, requests: Requests, now: datetime) -> tuple[str, ..
 
 def approval_wait(run: str, side: str, stage: str, key: NamespacedName, why: str) -> str:
     """For a person's answer `before` or `after` a stage; `why` those that are there do not count, "" for none."""
-    said = f"run {run} waits {side} stage {stage} for approval {key}" + (f": {why}" if why else "")
-    return f"{said}; `gitfleet approve {run} {stage}` writes one"
+    said = RolloutText.RUN_WAITS_STAGE_APPROVAL(run=run, side=side, stage=stage, key=key) + (f": {why}" if why else "")
+    return RolloutText.GITFLEET_APPROVE_WRITES_ONE(why=said, run=run, stage=stage)
 
 
 def timed_wait(run: str, stage: str, end: datetime) -> str:
     """For a TimedWait."""
-    return f"run {run} waits in stage {stage} until {moment_text(end)}"
+    return RolloutText.RUN_WAITS_STAGE_UNTIL(run=run, stage=stage, end=moment_text(end))
 
 
 def analysis_wait(run: str, stage: str, said: str) -> str:
     """For an Analysis; `said` is how its metrics stand."""
-    return f"run {run} waits for the analysis of stage {stage}: {said}"
+    return RolloutText.RUN_WAITS_ANALYSIS_STAGE(run=run, stage=stage, why=said)
 
 
 def soak_wait(run: str, spec: Stage, stage: StageStatus, clusters: Iterable[ClusterUpdate]) -> str:
@@ -92,18 +97,18 @@ def soak_wait(run: str, spec: Stage, stage: StageStatus, clusters: Iterable[Clus
     if not soaks:
         return ""
     until = moment_text(max(soaks.values()))
-    return f"run {run} waits: {stuck_text(list(soaks))} in stage {stage.name} must stay healthy until {until}"
+    return RolloutText.RUN_WAITS_STAGE_MUST_STAY(run=run, list=stuck_text(list(soaks)), stage=stage.name, until=until)
 
 
 def deletion_wait(run: str, stage: StageStatus) -> str:
     """For the clusters that the placement leaves; "" for none."""
     left = [c.cluster for c in stage.clusters if cluster_phase(c) is ClusterPhase.UPDATING]
-    return f"run {run} waits until the placement is gone from {stuck_text(left)}" if left else ""
+    return RolloutText.RUN_WAITS_UNTIL_PLACEMENT_GONE(run=run, left=stuck_text(left)) if left else ""
 
 
 def rate_text(spec: Stage, stage: StageStatus, later: datetime) -> str:
     """That `startRate` lets no cluster start before a moment."""
-    return f"stage {stage.name} starts at most {spec.start_rate} a minute, the next at {moment_text(later)}"
+    return RolloutText.STAGE_STARTS_MOST_MINUTE(stage=stage.name, start_rate=spec.start_rate, later=moment_text(later))
 
 
 def stuck_text(clusters: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PARENT_LABEL, PLACEMENT_GROUP, PlacementKey
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.state.shapes.lines import check_count, counted, entry_line, lines_bytes, read_lines
+from gitfleet.state.texts import StateText
 
 _OWN: Final = ("cluster", "decision", "conditions")
 _SHARED: Final = attrgetter(*(one.name for one in fields(Binding) if one.name not in _OWN))
@@ -66,7 +67,7 @@ def read_bindings(content: bytes) -> tuple[tuple[Binding, ...], bool]:
     bindings: list[Binding] = []
     for document in read_documents(content, Profile.STATE):
         if not isinstance(document, dict):
-            raise InvalidContent("it must hold bindings")
+            raise InvalidContent(StateText.MUST_HOLD_BINDINGS())
         listed = "items" in document
         bindings += _listed(document, document["items"]) if listed else [read_state(Binding, document)]
     return tuple(bindings), False
@@ -75,12 +76,12 @@ def read_bindings(content: bytes) -> tuple[tuple[Binding, ...], bool]:
 def _listed(head: Mapping[str, Any], items: Any) -> tuple[Binding, ...]:
     placement = head.get("placement")
     if not isinstance(placement, str) or not isinstance(items, list):
-        raise InvalidContent("`placement` must be text, and `items` a list of mappings")
+        raise InvalidContent(StateText.PLACEMENT_MUST_TEXT())
     namespace, _, name = placement.rpartition("/")
     owner: dict[str, Any] = {"labels": {PARENT_LABEL: name}, **({"namespace": namespace} if namespace else {})}
     for item in items:
         if not isinstance(item, dict) or not isinstance(item.get("metadata"), dict):
-            raise InvalidContent("`items` must be a list of mappings with metadata")
+            raise InvalidContent(StateText.ITEMS_MUST_LIST_MAPPINGS_METADATA())
         item["metadata"].update(owner)
     check_count(head, items)
     return read_state(tuple[Binding, ...], items)

@@ -7,6 +7,7 @@ from typing import Any, Final
 from gitfleet.api import InvalidContent
 from gitfleet.api.objects import JsonObject
 from gitfleet.formats.yaml_reader import Profile, read_documents
+from gitfleet.state.texts import StateText
 
 LATEST_LABEL: Final = "kubernetes-fleet.io/is-latest-snapshot"
 OURS: Final = "gitfleet"
@@ -22,12 +23,12 @@ def document(content: bytes) -> JsonObject:
     """The one mapping that a file holds. UnreadableText or InvalidContent."""
     documents = read_documents(content, Profile.STATE)
     if len(documents) != 1:
-        raise InvalidContent(f"it must hold one document and holds {len(documents)}")
+        raise InvalidContent(StateText.MUST_HOLD_ONE_DOCUMENT_HOLDS(count=len(documents)))
     return mapping(documents[0])
 
 
 def mapping(found: Any) -> JsonObject:
     """The very value; InvalidContent where it is no mapping."""
     if not isinstance(found, dict):
-        raise InvalidContent("it must hold a mapping")
+        raise InvalidContent(StateText.MUST_HOLD_MAPPING())
     return found

@@ -17,6 +17,7 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.api.values import Time
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.state.shapes.lines import check_count, counted, entry_line, lines_bytes, read_lines
+from gitfleet.state.texts import StateText
 
 API_VERSION: Final = "gitfleet.dev/v1alpha1"
 
@@ -67,7 +68,7 @@ def check_kind(value: FleetHead | FaultList, source: Mapping[str, Any]) -> None:
     """InvalidContent for a mapping that says that it is something else."""
     wanted = write(value)
     if any(source.get(name) != wanted[name] for name in ("apiVersion", "kind")):
-        raise InvalidContent(f"it must be a {wanted['kind']} of {API_VERSION}")
+        raise InvalidContent(StateText.IT_MUST_BE(wanted=wanted["kind"], api_version=API_VERSION))
 
 
 def faults_object(faults: Iterable[Fault], last_good: Mapping[str, tuple[LastGood, ...]]) -> JsonObject:
@@ -115,6 +116,6 @@ def read_inventory(content: bytes) -> tuple[str, tuple[InventoryEntry, ...], boo
         documents = read_documents(content, Profile.STATE)
         source = documents[0] if len(documents) == 1 else None
     if not isinstance(source, dict) or not isinstance(source.get("cluster"), str):
-        raise InvalidContent("it must hold one inventory, whose `cluster` is text")
+        raise InvalidContent(StateText.MUST_HOLD_ONE_INVENTORY())
     check_count(source, source.get("items"))
     return source["cluster"], read_state(tuple[InventoryEntry, ...], source.get("items") or []), found is not None

@@ -15,6 +15,7 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.formats.canonical_json import NotJson, canonical_json, parse_json
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.formats.yaml_writer import yaml_text
+from gitfleet.state.texts import StateText
 
 _HIDDEN: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 """What JSON shows as it is and YAML takes for a line break or refuses."""
@@ -39,7 +40,7 @@ def counted(head: JsonObject, lines: Iterable[bytes]) -> tuple[JsonObject, list[
 def check_count(head: Mapping[str, Any], entries: Any) -> None:
     """InvalidContent where a head says another number of entries; an earlier version's says none."""
     if COUNT in head and isinstance(entries, list) and head[COUNT] != len(entries):
-        raise InvalidContent(f"it must hold {head[COUNT]} entries and holds {len(entries)}")
+        raise InvalidContent(StateText.MUST_HOLD_ENTRIES_HOLDS(head=head[COUNT], count=len(entries)))
 
 
 def lines_bytes(head: JsonObject, field: str, lines: Iterable[bytes], *, indent: str = "") -> bytes:

@@ -17,6 +17,7 @@ from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.state.paths import is_rendered
 from gitfleet.state.shapes.fields import LATEST_LABEL, document
 from gitfleet.state.shapes.lines import entry_line, lines_bytes, read_lines
+from gitfleet.state.texts import StateText
 
 _DECISIONS = "targetClusters"
 """The last field of a policy snapshot's file."""
@@ -80,7 +81,7 @@ def policy_document(content: bytes) -> JsonObject:
     head, decisions = found
     status = head.get("status")
     if not isinstance(status, dict):
-        raise InvalidContent("`status` must be a mapping")
+        raise InvalidContent(StateText.STATUS_MUST_MAPPING())
     return {**head, "status": {**status, _DECISIONS: decisions}}
 
 

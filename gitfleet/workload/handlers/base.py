@@ -22,6 +22,7 @@ from gitfleet.workload.handlers.reading import (
 from gitfleet.workload.handlers.replicas import is_pair, pair_counts, pair_sizes, scale_counts, scaled_size
 from gitfleet.workload.handlers.templates import stored_template
 from gitfleet.workload.handlers.values import Counts, Goal, Scaling, Step, Workloads
+from gitfleet.workload.texts import WorkloadText
 
 
 class WorkloadHandler:
@@ -48,9 +49,7 @@ class WorkloadHandler:
     def refusal(self, seen: Workloads, goal: Goal) -> str:
         """Why such a rollout cannot be carried out on such workloads, in one sentence; "" where it can."""
         if goal.mode is RolloutMode.IN_PLACE:
-            return (
-                f"{name_of(seen)} is moved by spec.replicas alone; name workloads with the older content in sourceRef"
-            )
+            return WorkloadText.MOVED_SPEC_REPLICAS_ALONE(name_of=name_of(seen))
         if goal.pod_list:
             return chooses_itself(seen)
         return ""

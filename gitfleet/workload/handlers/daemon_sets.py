@@ -28,6 +28,7 @@ from gitfleet.workload.handlers.reading import (
     unseen,
 )
 from gitfleet.workload.handlers.values import Counts, Goal, Scaling, Step, Workloads
+from gitfleet.workload.texts import WorkloadText
 
 TYPE: Final = "/spec/updateStrategy/type"
 GENERATION: Final = "/metadata/annotations/deprecated.daemonset.template.generation"
@@ -55,16 +56,14 @@ class DaemonSetHandler(OneObject):
         if found := super().refusal(seen, goal):
             return found
         if goal.mode is RolloutMode.SCALE:
-            return f"{name_of(seen)} has a pod on every node that it selects; leave targetSize out"
+            return WorkloadText.POD_EVERY_NODE_SELECTS(name_of=name_of(seen))
         if seen.target is not None and not text(seen.target.body, GENERATION):
-            return (
-                f"the server does not say which template {name_of(seen)} has; it lacks the annotation {GENERATION[22:]}"
-            )
+            return WorkloadText.SERVER_NOT_SAY_TEMPLATE(name_of=name_of(seen), generation=GENERATION[22:])
         return ""
 
     def irreversible(self, seen: Workloads, goal: Goal) -> str:
         """New pods always have the newest template."""
-        return f"{name_of(seen)} makes pods of its newest template alone; give the one of before back in its manifest"
+        return WorkloadText.MAKES_PODS_NEWEST_TEMPLATE_ALONE(name_of=name_of(seen))
 
     def health(self, seen: Workloads) -> str:
         """By its own status."""
@@ -76,7 +75,7 @@ class DaemonSetHandler(OneObject):
         wanted, ready = number(live.body, _DESIRED), number(live.body, "/status/numberReady")
         if ready >= wanted or self._stands_still(live):
             return ""
-        return f"{ready} of {wanted} pods of {live.key} are ready"
+        return WorkloadText.PODS_READY(ready=ready, wanted=wanted, live=live.key)
 
     def counts(self, seen: Workloads, goal: Goal) -> Counts:
         """By the pods. A node that is gone needs no pod any more: it counts as upgraded."""

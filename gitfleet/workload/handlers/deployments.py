@@ -24,6 +24,7 @@ from gitfleet.workload.handlers.reading import (
 )
 from gitfleet.workload.handlers.replicas import is_pair, pair_counts
 from gitfleet.workload.handlers.values import Counts, Goal, Scaling, Step, Workloads
+from gitfleet.workload.texts import WorkloadText
 
 
 class DeploymentHandler(WorkloadHandler):
@@ -52,7 +53,7 @@ class DeploymentHandler(WorkloadHandler):
         """In place, the template of before is gone from the object."""
         if goal.mode is not RolloutMode.IN_PLACE:
             return ""
-        return f"{name_of(seen)} no longer has the template of before; give it back in its manifest"
+        return WorkloadText.NO_LONGER_TEMPLATE_BEFORE(name_of=name_of(seen))
 
     def counts(self, seen: Workloads, goal: Goal) -> Counts:
         """By the status of the Deployments; in place by that of its ReplicaSets too."""

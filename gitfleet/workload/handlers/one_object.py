@@ -10,6 +10,7 @@ from gitfleet.model.observations import LiveObject
 from gitfleet.workload.handlers.base import WorkloadHandler
 from gitfleet.workload.handlers.reading import has_older_pods, is_ending, is_ready, is_seen, name_of, text
 from gitfleet.workload.handlers.values import Counts, Goal, Workloads
+from gitfleet.workload.texts import WorkloadText
 
 
 class OneObject(WorkloadHandler):
@@ -22,13 +23,13 @@ class OneObject(WorkloadHandler):
     def refusal(self, seen: Workloads, goal: Goal) -> str:
         """There is no older workload beside it."""
         if goal.mode is RolloutMode.SOURCE_TO_TARGET or seen.sources:
-            return f"{name_of(seen)} has pods of both contents itself; leave sourceRef out"
+            return WorkloadText.PODS_BOTH_CONTENTS_ITSELF(name_of=name_of(seen))
         return ""
 
     def irreversible(self, seen: Workloads, goal: Goal) -> str:
         """Its controller makes pods of the revision of before only while some pod has it."""
         if goal.mode is RolloutMode.IN_PLACE and seen.target is not None and has_one_revision(seen.target):
-            return f"{name_of(seen)} no longer has the revision of before; give its template back in the manifest"
+            return WorkloadText.NO_LONGER_REVISION_BEFORE(name_of=name_of(seen))
         return ""
 
     def health(self, seen: Workloads) -> str:

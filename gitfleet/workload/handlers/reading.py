@@ -9,6 +9,7 @@ from gitfleet.api.objects import JsonObject, ObjectKey, key_of
 from gitfleet.model.held_fields import ABSENT, Fields, FieldValue, value_at
 from gitfleet.model.observations import LiveObject
 from gitfleet.workload.handlers.values import Workloads
+from gitfleet.workload.texts import WorkloadText
 
 REPLICAS: Final = "/spec/replicas"
 PAUSED: Final = "/spec/paused"
@@ -75,7 +76,7 @@ def name_of(seen: Workloads) -> str:
 
 def chooses_itself(seen: Workloads) -> str:
     """Why batches of the target can name no pods."""
-    return f"the controller of {name_of(seen)} chooses the pods; give replicas in place of podList"
+    return WorkloadText.CONTROLLER_CHOOSES_PODS(name_of=name_of(seen))
 
 
 def label(pod: LiveObject, name: str) -> str:
@@ -109,7 +110,7 @@ def is_ready(pod: LiveObject) -> bool:
 
 def unseen(live: LiveObject) -> str:
     """That the controller of a workload has not seen its newest change yet, in half a sentence; "" where it has."""
-    return "" if is_seen(live) else f"the controller of {live.key} has not seen its newest change yet"
+    return "" if is_seen(live) else WorkloadText.CONTROLLER_NOT_SEEN_NEWEST_CHANGE(live=live.key)
 
 
 def unstable(live: LiveObject) -> str:
@@ -120,8 +121,8 @@ def unstable(live: LiveObject) -> str:
         return ""
     wanted, there, ready = asked(live), pods_there(live), ready_there(live)
     if there != wanted:
-        return f"{live.key} has {there} pods and asks for {wanted}"
-    return f"{ready} of {wanted} pods of {live.key} are ready" if ready < wanted else ""
+        return WorkloadText.PODS_ASKS(live=live.key, there=there, wanted=wanted)
+    return WorkloadText.PODS_READY(ready=ready, wanted=wanted, live=live.key) if ready < wanted else ""
 
 
 def kept_fields(body: JsonObject, pointers: Iterable[str]) -> Fields:

@@ -28,6 +28,7 @@ from gitfleet.workload.handlers.reading import (
 )
 from gitfleet.workload.handlers.replicas import until_seen
 from gitfleet.workload.handlers.values import Counts, Goal, Scaling, Step, Workloads
+from gitfleet.workload.texts import WorkloadText
 
 TYPE: Final = "/spec/updateStrategy/type"
 PARTITION: Final = "/spec/updateStrategy/rollingUpdate/partition"
@@ -48,9 +49,8 @@ class StatefulSetHandler(OneObject):
         if goal.pod_list and goal.mode is RolloutMode.IN_PLACE:
             names = _next_pods(seen, goal.size, len(goal.pod_list))
             if set(names) != set(goal.pod_list):
-                return (
-                    f"{name_of(seen)} upgrades its pods from the highest ordinal down: podList must name "
-                    f"{', '.join(names[:10])}{', ...' if len(names) > 10 else ''}"
+                return WorkloadText.UPGRADES_PODS_FROM_HIGHEST_ORDINAL(
+                    name_of=name_of(seen), names=", ".join(names[:10]), part=", ..." if len(names) > 10 else ""
                 )
         return ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -17,11 +18,15 @@ from gitfleet.adapters.kube import KubeDirectory, Timeouts
 from gitfleet.adapters.kube.http_transport import connect
 from gitfleet.adapters.kube.kubeconfigs import Rules, parse_kubeconfig
 from gitfleet.adapters.kube.logins import Endpoint, Login
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.clusters import Connection, MemberCluster, SecretKey
 from gitfleet.errors import BadInput, Forbidden, GitfleetError, MissingPart
+from gitfleet.formats.texts import FormatsText
+from gitfleet.schedule.texts import ScheduleText
 from gitfleet.settings import ConnectionRules
 from tests.adapters.kube.stub import serving
 from tests.realparts.certificates import write_server_certificate
+from tests.texts import part
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 CLUSTER_FIELDS = (
@@ -176,7 +181,7 @@ def test_all_that_the_operator_allows_gives_a_kubeconfig_from_a_secret_no_proxy(
         secret_namespaces=("fleet",),
         read_secret=lambda _, __, ___: json.dumps(body).encode(),
     )
-    with pytest.raises(BadInput, match="names a proxy, which is not allowed there"):
+    with pytest.raises(BadInput, match=re.escape(part(KubeText.NAMES_PROXY_NOT_ALLOWED))):
         KubeDirectory(rules).client(member(kubeconfig_secret=SecretKey("fleet", "c1")))
 
 
@@ -214,7 +219,11 @@ def test_a_deeply_nested_kubeconfig_is_refused_and_ends_no_process() -> None:
         "except BadInput as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    sentence = "the kubeconfig k cannot be read: line 1: nested more than 200 levels deep; flatten it\n"
+    sentence = (
+        ("the kubeconfig " + KubeText.CANNOT_READ(source="k", error="line 1: "))
+        + FormatsText.NESTED_MORE_LEVELS_DEEP(max_depth="200")
+        + "\n"
+    )
     assert (done.returncode, done.stdout) == (0, sentence)
 
 
@@ -226,12 +235,17 @@ def test_secrets_are_read_in_the_pods_own_namespace_or_where_the_operator_says(t
         return member(kubeconfig_secret=SecretKey(namespace, "c1"))
 
     nowhere = ConnectionRules(read_secret=read_secret, service_account=tmp_path)
-    with pytest.raises(BadInput, match="it runs in no pod") as raised:
+    with pytest.raises(BadInput, match=re.escape(KubeText.NO_SECRETS_SINCE_RUNS_NO())) as raised:
         KubeDirectory(nowhere).client(names("kube-system"))
     assert "--secret-namespace kube-system" in (raised.value.hint or "")
     (tmp_path / "namespace").write_text("fleet\n")
     assert KubeDirectory(nowhere).client(names("fleet"))
-    with pytest.raises(BadInput, match="cluster c1 names the Secret kube-system/c1, and gitfleet reads those of fleet"):
+    with pytest.raises(
+        BadInput,
+        match=re.escape(
+            KubeText.CLUSTER_NAMES_SECRET(name="c1", namespace="kube-system", secret="c1", where="those of fleet")
+        ),
+    ):
         KubeDirectory(nowhere).client(names("kube-system"))
     listed = KubeDirectory(
         ConnectionRules(read_secret=read_secret, service_account=tmp_path, secret_namespaces=("members", "more"))
@@ -250,7 +264,7 @@ def test_a_key_with_a_password_is_an_error_and_asks_nobody(tmp_path: Path) -> No
         serialization.BestAvailableEncryption(b"locked"),
     )
     login = Login(certificate=certificate.read_text(), key=locked.decode())
-    with pytest.raises(BadInput, match="certificates of its kubeconfig cannot be used"):
+    with pytest.raises(BadInput, match=re.escape("certificates of its kubeconfig " + ScheduleText.CANNOT_USED())):
         connect(Endpoint(server="https://c"), login, 1, Timeouts())
     assert connect(
         Endpoint(server="https://c"), Login(certificate=certificate.read_text(), key=key.read_text()), 1, Timeouts()
@@ -294,4 +308,4 @@ def test_a_client_certificate_without_a_temporary_directory_says_what_to_set(
     endpoint = Endpoint(server="https://127.0.0.1:1")
     with pytest.raises(MissingPart, match="needs a temporary directory: No such file") as caught:
         connect(endpoint, Login(certificate="PEM", key="PEM"), 1, Timeouts())
-    assert caught.value.hint == "set TMPDIR to a folder that can be written"
+    assert caught.value.hint == KubeText.SET_TMPDIR_FOLDER_WRITTEN()

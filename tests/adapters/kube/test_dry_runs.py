@@ -10,10 +10,12 @@ from datetime import UTC, datetime
 import pytest
 
 from gitfleet.adapters.kube.client import KubeClient
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.objects import Manifest, ObjectKey, Origin
 from gitfleet.model.observations import LiveObject
 from tests.adapters.kube.stub import serving
 from tests.adapters.kube.test_wire import wire
+from tests.texts import part
 
 KINDS = json.dumps(
     {"resources": [{"name": "configmaps", "kind": "ConfigMap", "namespaced": True}], "groupVersion": "v1", "kind": "x"}
@@ -69,4 +71,4 @@ def test_only_what_a_definition_serves_is_put(status: int, definition: str, is_a
         question = (Manifest(key, body, "digest", Origin("f.yaml", 1)), LiveObject(key, body))
         (answer,) = KubeClient("c1", wire(stub), parallel=1).dry_run([question])
         asked = [path for method, path, _ in stub.seen if method == "PUT"]
-    assert (bool(asked), "served by an API server of an extension" in answer.error) == (is_asked, not is_asked)
+    assert (bool(asked), part(KubeText.SERVED_API_SERVER_EXTENSION) in answer.error) == (is_asked, not is_asked)

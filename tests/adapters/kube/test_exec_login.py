@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import stat
 from datetime import timedelta
 from pathlib import Path
@@ -13,10 +14,12 @@ import pytest
 
 from gitfleet.adapters.kube import KubeDirectory
 from gitfleet.adapters.kube.kubeconfigs import Rules, parse_kubeconfig
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.clusters import SecretKey
 from gitfleet.errors import BadInput, Forbidden, GitfleetError, MissingPart
 from gitfleet.settings import ConnectionRules
 from tests.adapters.kube.test_directory import PEM, T0, access, kubeconfig, member
+from tests.texts import part
 
 
 def plugin(folder: Path, script: str) -> Path:
@@ -111,7 +114,7 @@ def test_an_exec_plugin_of_a_secret_never_runs_though_the_operator_allows_it(tmp
     allowed = ConnectionRules(
         allowed_exec=(str(path),), secret_namespaces=("fleet",), read_secret=lambda _, __, ___: body
     )
-    with pytest.raises(BadInput, match="wants to run a program, which is never allowed there") as raised:
+    with pytest.raises(BadInput, match=re.escape(part(KubeText.WANTS_RUN_PROGRAM))) as raised:
         KubeDirectory(allowed).client(member(kubeconfig_secret=SecretKey("fleet", "c1")))
     assert "as a file" in (raised.value.hint or "")
     assert not ran.exists()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gitfleet.adapters.kube.client import KubeClient
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.operations import Create, Delete, OutcomeCode
@@ -116,8 +117,8 @@ SCALE = ObjectKey("apps", "v1", "Scale", "ns", "s")
     ("key", "replies", "unreadable"),
     [
         (GADGET, [(404, "404 page not found"), (200, GROUPS)], None),
-        (GADGET, [(404, "404 page not found"), (404, "404 page not found")], "the groups of its API: 404 page"),
-        (GADGET, [(404, "404 page not found"), (200, "{}")], "the groups of its API: "),
+        (GADGET, [(404, "404 page not found"), (404, "404 page not found")], (KubeText.GROUPS_API() + ": 404 page")),
+        (GADGET, [(404, "404 page not found"), (200, "{}")], (KubeText.GROUPS_API() + ": ")),
         (GADGET, [(200, "{}")], "the kinds of /apis/example.com/v1: "),
         (SCALE, [(200, KINDS), (200, GROUPS)], None),
         (

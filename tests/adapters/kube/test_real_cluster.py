@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from kubernetes.client import CoreV1Api
 
 from gitfleet.adapters.kube import CoreProvider, KubeClient, KubeDirectory, chosen_providers
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import Timeouts
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.objects import Manifest, ObjectKey, Origin, key_of
@@ -19,6 +20,7 @@ from gitfleet.api.strategies import DeletePropagation
 from gitfleet.api.values import NamespacedName
 from gitfleet.apply import ApplyRequest, Comparisons, Ignored, plan_apply, record_intended, settle_inventory
 from gitfleet.apply.applied import AppliedManifests
+from gitfleet.apply.texts import ApplyText
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import Availability
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, Patch, Refuse, Release, Update
@@ -228,7 +230,11 @@ def test_drift_is_seen_and_undone(server: ApiServer, cluster: KubeClient) -> Non
     (refusal,) = reconciles.reconcile(wanted, when_to_apply="IfNotDrifted")
     assert isinstance(refusal, Refuse) and refusal.details == (("/data/a", "2", "1"),)
     (update,) = reconciles.reconcile(wanted)
-    assert isinstance(update, Update) and "/data/a is 2 and should be 1" in update.reason
+    assert (
+        isinstance(update, Update)
+        and ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="2", wanted="", by="", more_than_first="1")
+        in update.reason
+    )
     (keep,) = reconciles.reconcile(wanted)
     assert isinstance(keep, Keep) and keep.live is not None and keep.live.body["data"] == {"a": "1", "b": "kept"}
 
@@ -377,7 +383,10 @@ def test_refusals_are_answers(server: ApiServer, cluster: KubeClient) -> None:
     assert "replicsa" in outcomes[0].message
     missing = replace(operations[2], needs=(ObjectKey("", "v1", "Namespace", "", "no-such-namespace"),))
     (outcome,) = cluster.perform([missing])
-    assert outcome.code == "NeedsNamespace" and "Namespace/no-such-namespace, which is not there" in outcome.message
+    assert (
+        outcome.code == "NeedsNamespace"
+        and KubeText.WHICH_IS_NOT_THERE(need="Namespace/no-such-namespace") in outcome.message
+    )
 
 
 def test_no_secret_value_comes_back_in_a_sentence(server: ApiServer, cluster: KubeClient) -> None:
@@ -442,7 +451,7 @@ def test_wrong_credentials_and_what_replaces_them(server: ApiServer, tmp_path: P
     path.write_text(right.replace(server.token, "wrong"))
     found = KubeDirectory(ConnectionRules(kubeconfig=path), timeouts=QUICK)
     result = found.client(member(server)).observe([])
-    assert (result.reachable, result.error) == (False, "the API server of east refused the credentials")
+    assert (result.reachable, result.error) == (False, KubeText.API_SERVER_REFUSED_CREDENTIALS(wire="east"))
     path.write_text(right)
     assert found.client(member(server)).observe([]).reachable
     assert found.client(member(server)) is found.reader(member(server))
@@ -470,7 +479,10 @@ def test_a_server_that_dies_freezes_and_comes_back(mortal: ApiServer, tmp_path: 
     assert client.perform([create])[0].ok
     server.kill()
     result = client.observe([wanted.key])
-    assert (result.reachable, result.error) == (False, "the API server of mortal did not answer: connection refused")
+    assert (result.reachable, result.error) == (
+        False,
+        KubeText.API_SERVER_NOT_ANSWER(name="mortal", error="connection refused"),
+    )
     (outcome,) = client.perform([create])
     assert (outcome.code, outcome.ok, outcome.retry) == ("Unreachable", False, True)
     server.restart()

@@ -11,6 +11,7 @@ from kubernetes.client import CoreV1Api
 from gitfleet.adapters.kube import KubeClient
 from gitfleet.api.objects import Manifest
 from gitfleet.apply import ApplyRequest, plan_apply, settle_inventory
+from gitfleet.apply.texts import ApplyText
 from gitfleet.loop.repeats import Repeats
 from gitfleet.model.operations import Operation, Outcome, OutcomeCode, Update
 from gitfleet.model.state import Inventory
@@ -62,7 +63,10 @@ def test_who_fights_is_named_and_only_that_object_waits(server: ApiServer, clust
             plan, outcomes = fight.reconcile()
             (update,) = (operation for operation in plan if isinstance(operation, Update))
             assert update.reason == (
-                f"ConfigMap/fight/flag drifted: /data/a is x{value} and should be 1, written by flag-controller"
+                "ConfigMap/fight/flag drifted: "
+                + ApplyText.IS_AND_SHOULD_BE(
+                    path="/data/a", there=f"x{value}", wanted="", by="", more_than_first="1, written by flag-controller"
+                )
             )
             if outcomes[-1].code is OutcomeCode.NOT_ASKED:
                 break

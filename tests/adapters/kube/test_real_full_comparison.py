@@ -14,6 +14,7 @@ from kubernetes.client import AppsV1Api, CoreV1Api
 from kubernetes.dynamic import DynamicClient
 
 from gitfleet.adapters.kube import KubeClient
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.api.objects import Manifest
 from gitfleet.apply import Comparisons, Pair, Question
 from gitfleet.formats.canonical_json import canonical_json
@@ -123,5 +124,5 @@ def test_what_others_made_is_taken_over_only_without_a_difference(cluster: KubeC
     assert {"Deployment/made/web", "Service/made/web", "Job/made/migrate"} <= set(asks.asked)
     plan = asks.reconcile(*wanted, **take)
     (job,) = [operation for operation in plan if isinstance(operation, Refuse)]
-    assert "counts as well, since the dry run of Job/made/migrate was refused: " in job.reason
+    assert ("counts as well, since " + KubeText.DRY_RUN_REFUSED(key="Job/made/migrate") + ": ") in job.reason
     assert len(job.reason) < 1000

@@ -14,8 +14,10 @@ from kubernetes.client import CoreV1Api, CustomObjectsApi
 from gitfleet.api.fleet import FleetConfig, HealthCheck
 from gitfleet.api.objects import Manifest
 from gitfleet.formats.cel import read_expression
+from gitfleet.formats.texts import FormatsText
 from gitfleet.model.observations import Availability, Verdict
 from gitfleet.observe import availability_of
+from gitfleet.observe.texts import ObserveText
 from tests.adapters.kube.test_real_cluster import Reconciles, deployment, directory, manifest, member
 from tests.realparts.control_plane import ApiServer, ControlPlanes
 
@@ -55,7 +57,10 @@ def slow(namespace: str) -> Manifest:
 
 
 NOT_YET = Availability.NOT_YET
-QUOTA = re.compile(r'0 of 2 replicas are updated; FailedCreate: pods "web-[^"]+" is forbidden: exceeded quota: ')
+QUOTA = re.compile(
+    ObserveText.REPLICAS_UPDATED(updated="0", wanted="2")
+    + '; FailedCreate: pods "web-[^"]+" is forbidden: exceeded quota: '
+)
 JOB = in_namespace("batch/v1", "Job", spec={"activeDeadlineSeconds": 1, "template": {"spec": POD}})
 CLAIM = in_namespace(
     "v1",
@@ -114,17 +119,20 @@ def test_what_real_controllers_report_is_named(server: ApiServer, tmp_path: Path
         assert (failed.availability, bool(QUOTA.match(failed.reason))) == (NOT_YET, True), failed
         assert awaited(JOB, "DeadlineExceeded") == Verdict(
             NOT_YET,
-            "no pod has succeeded or is ready; DeadlineExceeded: Job was active longer than specified deadline",
+            (
+                ObserveText.NO_POD_SUCCEEDED_READY()
+                + "; DeadlineExceeded: Job was active longer than specified deadline"
+            ),
         )
         core.delete_namespaced_resource_quota("web", NAME)
         # The pods come when the ReplicaSet tries again, which may be after its Deployment's deadline.
-        deadline = "0 of 2 replicas are available; ProgressDeadlineExceeded: ReplicaSet"
+        deadline = ObserveText.REPLICAS_AVAILABLE(available="0", wanted="2") + "; ProgressDeadlineExceeded: ReplicaSet"
         late = awaited(web, deadline)
         assert late.reason.startswith(deadline), late
 
         assert verdict(CLAIM).availability is Availability.NOT_TRACKABLE
         core.patch_namespaced_persistent_volume_claim_status("web", NAME, {"status": {"phase": "Lost"}})
-        assert verdict(CLAIM) == Verdict(NOT_YET, "its volume is lost")
+        assert verdict(CLAIM) == Verdict(NOT_YET, ObserveText.VOLUME_LOST())
         pulling = {"waiting": {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "web:1"'}}
         container = {
             "name": "web",
@@ -138,11 +146,12 @@ def test_what_real_controllers_report_is_named(server: ApiServer, tmp_path: Path
         assert verdict(BARE) == Verdict(NOT_YET, 'container web: ImagePullBackOff: Back-off pulling image "web:1"')
 
         assert verdict(TREE) == Verdict(
-            NOT_YET, "`available` of its health check cannot be evaluated: there is no field status"
+            NOT_YET,
+            ObserveText.HEALTH_CHECK_CANNOT_EVALUATED(name="available", error=FormatsText.NO_FIELD(missing="status")),
         )
         trees = CustomObjectsApi(client)
         for leaves, expected in (
-            (2, Verdict(NOT_YET, "its health check says that it is not available")),
+            (2, Verdict(NOT_YET, ObserveText.HEALTH_CHECK_SAYS_NOT_AVAILABLE(beside=""))),
             (3, Verdict(Availability.AVAILABLE)),
         ):
             where = ("test.example.com", "v1", NAME, "trees", "web")

@@ -7,6 +7,7 @@ from typing import Any
 from kubernetes.client import CoreV1Api
 
 from gitfleet.adapters.kube import KubeClient
+from gitfleet.apply.texts import ApplyText
 from gitfleet.model.operations import Delete, Release
 from tests import builders as make
 from tests.adapters.kube.test_real_cluster import Reconciles, manifest
@@ -34,5 +35,7 @@ def test_what_is_protected_stays_with_its_namespace_as_it_is(server: ApiServer, 
         assert core.read_namespace("kept").status.phase == "Active"
         after = core.read_namespaced_config_map("placed", "kept").metadata
         assert (after.resource_version, after.managed_fields) == (before.resource_version, before.managed_fields)
-        assert reconciles.reconcile(*maps[:2])[0].reason == "ConfigMap/kept/marked was there before and is taken over"
+        assert reconciles.reconcile(*maps[:2])[0].reason == ApplyText.TAKEN_OVER(
+            key="ConfigMap/kept/marked", found=ApplyText.WAS_THERE_BEFORE()
+        )
         assert core.read_namespaced_config_map("placed", "kept").metadata.uid == before.uid

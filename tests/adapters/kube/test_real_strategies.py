@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from gitfleet.apply.texts import ApplyText
 from tests.adapters.kube.plays import (
     Begin,
     Found,
@@ -39,7 +40,7 @@ DRIFTED = "IfNotDrifted"
 AVAILABLE = Said("Available True ResourceAvailable")
 SAME = Said("DiffReported True DiffReportingCompleted")
 OLD, EDITED = ("/data/a: old -> 1",), ("/data/a: x -> 1",)
-ABSENT = ("/: None -> (the whole object)",)
+ABSENT = (("/: None -> " + ApplyText.WHOLE_OBJECT()),)
 ANNOTATION = {"last-applied": "..."}
 UNTOUCHED = object()
 """Nothing was written: uid and resourceVersion are what they were."""
@@ -245,7 +246,8 @@ DRIFT = [
     Row(
         title="others edit it", by=(f"{CSA} {DRIFTED}", f"{SSA} {DRIFTED}", f"{FORCE} {DRIFTED}"),
         given=(release(), EDIT), before=DRIFT_BY_EDIT, said=refused("FoundDrifts", EDITED, "other"), owned=True,
-        because="/data/a is x and should be 1, written by other",
+        because=ApplyText.IS_AND_SHOULD_BE(path="/data/a", there="x", wanted="", by="",
+            more_than_first="1, written by other"),
     ),
     Row(
         title="others apply over it", by=(f"{CSA} {DRIFTED}", f"{SSA} {DRIFTED}", f"{FORCE} {DRIFTED}"),
@@ -306,7 +308,7 @@ DRIFT = [
     ),
     Row(
         title="others make it anew", by=(f"{CSA} Never",), given=(release(), delete, MAKES), before=OTHERS,
-        said=refused("NotTakenOver"), owned=True, because="was replaced by somebody else",
+        said=refused("NotTakenOver"), owned=True, because=ApplyText.REPLACED_SOMEBODY_ELSE(),
     ),
     Row(
         title="others make it anew", by=(f"{CSA} IfNoDiff",), given=(release(), delete, MAKES), before=OTHERS,
@@ -423,7 +425,7 @@ REMOVAL = [
         title="the manifest goes, and a finalizer holds the object", by=(CSA,), given=(release(), WAITS),
         when=(unselect,), before=WAITED_FOR, after=WAITED_FOR._replace(terminating=True),
         said=EMPTY._replace(failed="Terminating"), owned=True,
-        because="it is being deleted and waits for its finalizers (example.com/wait)",
+        because=ApplyText.BEING_DELETED_WAITS_FINALIZERS(entry="it", finalizers=" (example.com/wait)"),
     ),
     Row(
         title="the manifest goes, and a finalizer held the object", by=(CSA,),

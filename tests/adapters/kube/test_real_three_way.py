@@ -14,6 +14,7 @@ from gitfleet.api.fleet import IgnoreDifferences
 from gitfleet.api.objects import Manifest
 from gitfleet.apply import Ignored
 from gitfleet.apply.removed_fields import LAST_APPLIED
+from gitfleet.apply.texts import ApplyText
 from gitfleet.formats.managed_fields import managed_entries
 from tests import builders as make
 from tests.adapters.kube.test_real_cluster import Reconciles, manifest
@@ -150,7 +151,9 @@ def test_what_kubectl_or_helm_had_goes_when_their_object_is_taken_over_and_what_
     }  # fmt: skip
     reconciles = Reconciles(cluster)
     (update,) = reconciles.reconcile(wanted)
-    assert "was there before and is taken over" in update.reason and reconciles.reported() == [("Applied", True)]
+    assert ApplyText.TAKEN_OVER(key="was", found="there before") in update.reason and reconciles.reported() == [
+        ("Applied", True)
+    ]
     found = seen(cluster, wanted)
     assert {name: found[name] for name in (*LESS, "replicas", "generation")} == {**LESS, "replicas": 5, "generation": 3}
     assert "gitfleet Apply" in found["managers"]

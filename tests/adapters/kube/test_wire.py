@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from gitfleet.adapters.kube.client import KubeClient
 from gitfleet.adapters.kube.http_transport import HttpTransport
 from gitfleet.adapters.kube.logins import Endpoint, FileLogin, FixedLogin, Login, LoginSource
 from gitfleet.adapters.kube.refusals import refusal_of
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.kube.wire import Timeouts, Wire
 from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import ClusterUnreachable
@@ -56,7 +58,7 @@ def test_it_may_say_how_long_to_wait_within_reason(stub: Stub) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "body"), [(404, ""), (409, ""), (422, ""), (500, "failed to create typed patch object (x)")]
+    ("status", "body"), [(404, ""), (409, ""), (422, ""), (500, (KubeText.FAILED_CREATE_TYPED_PATCH_OBJECT() + " (x)"))]
 )
 def test_a_verdict_is_not_asked_for_twice(stub: Stub, status: int, body: str) -> None:
     stub.replies = [(status, body, {})]
@@ -76,10 +78,12 @@ def test_redirects_are_not_followed_and_long_answers_are_cut(stub: Stub) -> None
 def test_a_server_that_is_not_there() -> None:
     pauses: list[float] = []
     gone = to("http://127.0.0.1:1", pauses=pauses)
-    with pytest.raises(ClusterUnreachable, match="the API server of c1 did not answer: connection refused"):
+    with pytest.raises(
+        ClusterUnreachable, match=re.escape(KubeText.API_SERVER_NOT_ANSWER(name="c1", error="connection refused"))
+    ):
         gone.send("GET", "/x")
     assert len(pauses) == 2
-    with pytest.raises(ClusterUnreachable, match="cannot be resolved"):
+    with pytest.raises(ClusterUnreachable, match=re.escape(KubeText.HOST_NAME_CANNOT_RESOLVED())):
         to("http://no-such-host.invalid").send("GET", "/x")
 
 
@@ -111,7 +115,7 @@ def test_an_unwell_server_answers_and_says_so(stub: Stub) -> None:
     stub.replies = [(503, "[-]etcd failed", {})]
     result = KubeClient("c1", wire(stub)).observe([])
     assert (result.reachable, result.healthy) == (True, False)
-    assert result.error == "the API server says that it is not ready: [-]etcd failed"
+    assert result.error == KubeText.API_SERVER_SAYS_NOT_READY(text="[-]etcd failed")
 
 
 def test_a_key_that_cannot_be_read_stands_alone(stub: Stub) -> None:
@@ -141,7 +145,7 @@ def test_a_key_that_cannot_be_read_stands_alone(stub: Stub) -> None:
         (422, {"message": "immutable"}, ("Invalid", False)),
         (429, {}, ("TooManyRequests", True)),
         (500, {"message": "failed calling webhook"}, ("ServerError", True)),
-        (500, {"message": "failed to create typed patch object (x)"}, ("Invalid", False)),
+        (500, {"message": (KubeText.FAILED_CREATE_TYPED_PATCH_OBJECT() + " (x)")}, ("Invalid", False)),
         (503, {}, ("ServerError", True)),
     ],
 )

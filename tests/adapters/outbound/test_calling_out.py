@@ -23,12 +23,18 @@ from typing import Any, cast
 import pytest
 
 from gitfleet.adapters.clock import SystemClock
+from gitfleet.adapters.forge.texts import ForgeText
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.metrics import PrometheusMetrics
+from gitfleet.adapters.notify.texts import NotifyText
+from gitfleet.adapters.outbound.texts import OutboundText
 from gitfleet.errors import BadInput
 from gitfleet.formats.hosts import HostPattern, Origin
 from gitfleet.loop import call_queue
+from gitfleet.loop.texts import LoopText
 from gitfleet.loop.workspace import Workspace
 from gitfleet.model.calls import Answer, Call, MetricOutcome, MetricQuery, WebhookCall, WebhookOutcome
+from gitfleet.schedule.texts import ScheduleText
 from gitfleet.settings import OutboundSettings
 from gitfleet.wiring_outbound import calling_out
 from tests.adapters.outbound.hook_server import HookServer, hook_server
@@ -111,7 +117,8 @@ def test_a_webhook_signed_with_what_the_file_holds_now(hooks: HookServer, tmp_pa
         signed = hmac.new(secret.encode(), body, "sha256").hexdigest()
         assert headers["x-gitfleet-signature-256"] == f"sha256={signed}"
     assert (refused.outcome, refused.message) == (
-        WebhookOutcome.REJECTED, f"{hooks.host} answers 403 and not 200 to 299: no ***",
+        WebhookOutcome.REJECTED, (f'{hooks.host}' + LoopText.ANSWERS_NOT(host="", status="403", expected="",
+            why="200 to 299: no ***")),
     )  # fmt: skip
     assert unsigned.outcome is WebhookOutcome.FAILED and str(file) in unsigned.message
 
@@ -152,7 +159,7 @@ def test_authorities_of_a_file_count_beside_the_machines(tmp_path: Path) -> None
     context.load_cert_chain(certificate, key)
     with hook_server(context) as hooks:
         with opened(hooks.host) as loop:
-            assert loop.answer(webhook(hooks)).message.endswith("its certificate was not accepted")
+            assert loop.answer(webhook(hooks)).message.endswith(ForgeText.CERTIFICATE_NOT_ACCEPTED())
         with opened(hooks.host, ca_file=certificate) as loop:
             assert loop.answer(webhook(hooks)).outcome is WebhookOutcome.PASSED
 
@@ -178,26 +185,26 @@ def test_a_token_as_its_file_has_it_now_is_for_queries_alone(hooks: HookServer, 
 @pytest.mark.parametrize(
     ("status", "body", "said"),
     [
-        (200, b"ok", "{host} answers 200 and nothing that Prometheus answers"),
-        (200, b"[]", "{host} answers 200 and nothing that Prometheus answers"),
-        (200, b'{"status": "success"}', "{host}: the query gives nothing and must give a scalar or an instant vector"),
+        (200, b"ok", ("{host}" + OutboundText.ANSWERS_NOTHING_PROMETHEUS_ANSWERS(host="", status="200"))),
+        (200, b"[]", ("{host}" + OutboundText.ANSWERS_NOTHING_PROMETHEUS_ANSWERS(host="", status="200"))),
+        (200, b'{"status": "success"}', ("{host}: " + OutboundText.QUERY_GIVES_MUST_GIVE_SCALAR(part="nothing"))),
         (
             200, b'{"status": "success", "data": {"resultType": "vector", "result": [{"value": [1]}]}}',
-            "{host}: the vector of its answer cannot be read",
+            ("{host}: " + OutboundText.ANSWER_CANNOT_READ(kind="vector")),
         ),
         (
             200, b'{"status": "success", "data": {"resultType": "vector", "result": [{"histogram": []}]}}',
-            "{host}: the query gives native histograms, which have no one value: use histogram_quantile or the like",
+            ("{host}: " + OutboundText.QUERY_GIVES_NATIVE_HISTOGRAMS()),
         ),
         (
             200, b'{"status": "success", "data": {"resultType": "vector", "result": ['
             + b",".join([b'{"value": [1, "1"]}'] * 1001) + b"]}}",
-            "{host} gives 1001 values: let the query aggregate to 1000 at most",
+            ("{host}" + OutboundText.GIVES_VALUES_LET_QUERY_AGGREGATE(host="", count="1001", most_values="1000")),
         ),
-        (200, b'"' + b"x" * (1 << 20) + b'"', "{host} answers with more than 1 MiB: let the query aggregate"),
-        (401, b"no", "{host} refuses it with 401: --metric-token gives a token for a host"),
-        (302, b"", "{host} redirects to another address, which is not followed: name that one"),
-        (503, b"<html>", "{host} answers 503 and nothing that Prometheus answers"),
+        (200, b'"' + b"x" * (1 << 20) + b'"', ("{host}" + OutboundText.ANSWERS_MORE_MIB(host="", most_read="1"))),
+        (401, b"no", ("{host}" + OutboundText.REFUSES_METRIC_TOKEN_GIVES_TOKEN(host="", status="401"))),
+        (302, b"", ("{host}" + NotifyText.REDIRECTS_ANOTHER_ADDRESS(host=""))),
+        (503, b"<html>", ("{host}" + OutboundText.ANSWERS_NOTHING_PROMETHEUS_ANSWERS(host="", status="503"))),
     ],
 )  # fmt: skip
 def test_what_is_no_measurement(hooks: HookServer, status: int, body: bytes, said: str) -> None:
@@ -213,7 +220,7 @@ def test_a_value_is_a_number_as_prometheus_writes_it_or_none(hooks: HookServer, 
     hooks.body = json.dumps({"status": "success", "data": data}).encode()
     with opened(hooks.host) as loop:
         found = loop.answer(query("prometheus", f"http://{hooks.host}"))
-    said = f"{hooks.host}: the vector of its answer cannot be read"
+    said = f"{hooks.host}: " + OutboundText.ANSWER_CANNOT_READ(kind="vector")
     assert (found.outcome, found.message) == (MetricOutcome.FAILED, said)
 
 
@@ -248,9 +255,12 @@ def test_a_real_prometheus(prometheus: PrometheusServer) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"secret_file": "nowhere"}, "nowhere cannot be read: No such file or directory"),
-        ({"secret_file": "short"}, "short holds no webhook secret: one on each line, of 16 characters at least"),
-        ({"metric_tokens": "nowhere"}, "nowhere of --metric-token cannot be read: No such file or directory"),
+        ({"secret_file": "nowhere"}, KubeText.CANNOT_READ(source="nowhere", error="No such file or directory")),
+        ({"secret_file": "short"}, LoopText.HOLDS_NO_WEBHOOK_SECRET(where="short", shortest="16")),
+        (
+            {"metric_tokens": "nowhere"},
+            ("nowhere of " + KubeText.CANNOT_READ(source="--metric-token", error="No such file or directory")),
+        ),
         ({"metric_tokens": "lines"}, "lines of --metric-token holds no token on one line"),
         ({"ca_file": "nowhere"}, "nowhere of --outbound-ca holds no certificates in PEM that can be read"),
         ({"ca_file": "short"}, "short of --outbound-ca holds no certificates in PEM that can be read"),
@@ -327,17 +337,23 @@ def test_providers_of_other_packages(
         again = loop.answer(query("misspelt", "", "four", "again"))
     assert (said["sound"].outcome, cast(Any, said["sound"]).values) == (MetricOutcome.MEASURED, (4.0,))
     assert {name: answer.message for name, answer in said.items() if answer.message} == {
-        "misspelt": "metric provider misspelt cannot be used: Misspelt has no hook resumme: did you mean resume? "
-        "Helpers start with an underscore",
-        "other": "metric provider other cannot be used: its factory made a Other, which does not derive from "
-        "MetricProvider",
-        "refusing": "metric provider refusing cannot be used: unexpected ValueError",
+        "misspelt": (
+            "metric provider misspelt "
+            + ScheduleText.CANNOT_USED()
+            + ": Misspelt has no hook resumme: did you mean resume? Helpers start with an underscore"
+        ),
+        "other": (
+            "metric provider other "
+            + ScheduleText.CANNOT_USED()
+            + ": its factory made a Other, which does not derive from MetricProvider"
+        ),
+        "refusing": ("metric provider refusing " + ScheduleText.CANNOT_USED() + ": unexpected ValueError"),
         "prometheus": "the query has no address of a Prometheus, such as https://prometheus.example.com",
         "gone": "there is no metric provider gone; installed are misspelt, other, prometheus, refusing, sound",
         "never": "there is no metric provider never; installed are misspelt, other, prometheus, refusing, sound",
     }
     assert again.message == said["misspelt"].message
-    assert sum("metric provider misspelt cannot be used" in line for line in caplog.messages) == 1
+    assert sum(("metric provider misspelt " + ScheduleText.CANNOT_USED()) in line for line in caplog.messages) == 1
     assert "canary" not in caplog.text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import time
 from dataclasses import replace
@@ -10,12 +11,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitfleet.adapters.checked_requests import trusting
+from gitfleet.adapters.notify.texts import NotifyText
 from gitfleet.adapters.outbound import AllowedHttp, Prometheus
+from gitfleet.adapters.outbound.texts import OutboundText
 from gitfleet.errors import BadInput, NoResponse
 from gitfleet.formats.hosts import HostPattern
 from gitfleet.model.calls import MetricOutcome, MetricQuery
 from gitfleet.ports.metric_providers import MeasurementState, MetricProviderAccess
 from tests.realparts.prometheus import EPOCH, PrometheusServer
+from tests.texts import part
 
 MEASURED, NO_DATA, FAILED = MetricOutcome.MEASURED, MetricOutcome.NO_DATA, MetricOutcome.FAILED
 AN_HOUR_LATER = EPOCH + timedelta(minutes=59, seconds=30)
@@ -77,8 +81,8 @@ def test_a_query_is_of_its_moment(prometheus: PrometheusServer) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("requests_total[5m]", "{host}: the query gives a matrix and must give a scalar or an instant vector"),
-        ('"a text"', "{host}: the query gives a string and must give a scalar or an instant vector"),
+        ("requests_total[5m]", ("{host}: " + OutboundText.QUERY_GIVES_MUST_GIVE_SCALAR(part="a matrix"))),
+        ('"a text"', ("{host}: " + OutboundText.QUERY_GIVES_MUST_GIVE_SCALAR(part="a string"))),
         (
             "sum(",
             '{host} answers 400: bad_data: invalid parameter "query": 1:5: parse error: unclosed left parenthesis',
@@ -103,7 +107,7 @@ def test_what_is_scraped_now_is_measured(prometheus: PrometheusServer) -> None:
         assert time.monotonic() < deadline, found
         time.sleep(0.2)
     assert (found.outcome, found.values) == (MEASURED, (0.99,))
-    assert found.message.endswith(": 1 of 2 values: NaN or Inf, which do not count")
+    assert found.message.endswith(": " + OutboundText.VALUES_NAN_INF(lost="1", count="2"))
 
 
 @pytest.mark.real
@@ -112,7 +116,9 @@ def test_a_frozen_server_and_one_that_is_gone(prometheus: PrometheusServer) -> N
     asks, host = provider("127.0.0.1:" + prometheus.url.rpartition(":")[2]), prometheus.url.removeprefix("http://")
     prometheus.process.freeze()
     try:
-        with pytest.raises(NoResponse, match=rf"^{host} does not answer: no response within 0\.5 s$"):
+        with pytest.raises(
+            NoResponse, match=(f"^{host}" + NotifyText.NOT_ANSWER_2(host="", error="no response within 0\\.5 s$"))
+        ):
             asks.start(asked)
     finally:
         prometheus.process.thaw()
@@ -120,7 +126,9 @@ def test_a_frozen_server_and_one_that_is_gone(prometheus: PrometheusServer) -> N
     free = socket.create_server(("127.0.0.1", 0))
     port = free.getsockname()[1]
     free.close()
-    with pytest.raises(NoResponse, match=rf"^127\.0\.0\.1:{port} does not answer: no connection$"):
+    with pytest.raises(
+        NoResponse, match=(f"^127\\.0\\.0\\.1:{port}" + NotifyText.NOT_ANSWER_2(host="", error="no connection$"))
+    ):
         provider(f"127.0.0.1:{port}").start(query(f"http://127.0.0.1:{port}", "1"))
 
 
@@ -128,5 +136,5 @@ def test_a_frozen_server_and_one_that_is_gone(prometheus: PrometheusServer) -> N
 def test_a_prometheus_that_is_not_allowed(prometheus: PrometheusServer) -> None:
     port = prometheus.url.rpartition(":")[2]
     for allowed in ((), ("127.0.0.1",), (f"localhost:{port}",), (f"*.1.example:{port}",)):
-        with pytest.raises(BadInput, match="is no host that this process may call: allow it with run --allow-outbound"):
+        with pytest.raises(BadInput, match=re.escape(part(OutboundText.NO_HOST_PROCESS_CALL))):
             provider(*allowed).start(query(prometheus.url, "1"))

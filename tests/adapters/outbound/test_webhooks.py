@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from gitfleet.adapters.checked_requests import trusting
+from gitfleet.adapters.forge.texts import ForgeText
+from gitfleet.adapters.kube.texts import KubeText
 from gitfleet.adapters.outbound import AllowedHttp, HttpWebhooks
 from gitfleet.errors import BadInput, NoResponse
 from gitfleet.formats.hosts import HostPattern
@@ -93,7 +95,7 @@ def test_the_first_secret_signs_as_it_is_at_each_use(hooks: HookServer) -> None:
 
 def test_nothing_is_sent_unsigned_where_the_secret_cannot_be_read(hooks: HookServer) -> None:
     def gone() -> tuple[bytes, ...]:
-        raise BadInput("/etc/gitfleet/hooks cannot be read: No such file or directory")
+        raise BadInput(KubeText.CANNOT_READ(source="/etc/gitfleet/hooks", error="No such file or directory"))
 
     with pytest.raises(BadInput, match="cannot be read"):
         sender(hooks.host, secrets=gone).send(call(hooks))
@@ -105,7 +107,7 @@ def test_nothing_is_sent_unsigned_where_the_secret_cannot_be_read(hooks: HookSer
     [
         ("hang", "no response within 0.5 s"),
         ("drip", "no whole response within 0.5 s"),
-        ("close", "the connection failed (ProtocolError)"),
+        ("close", ForgeText.CONNECTION_FAILED(name="ProtocolError")),
     ],
 )
 def test_a_server_that_gives_no_answer(hooks: HookServer, way: str, said: str) -> None:
@@ -121,9 +123,9 @@ def test_a_server_that_gives_no_answer(hooks: HookServer, way: str, said: str) -
     [
         (b"", "no response within 0.5 s"),
         (b"HTTP/1.1 100 Continue\r\n\r\n", "no whole response within 0.5 s"),
-        (b"X: y\r\n", "the connection failed (ProtocolError)"),
-        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1000, "the connection failed (ProtocolError)"),
-        (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000, "the connection failed (ProtocolError)"),
+        (b"X: y\r\n", ForgeText.CONNECTION_FAILED(name="ProtocolError")),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1000, ForgeText.CONNECTION_FAILED(name="ProtocolError")),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000, ForgeText.CONNECTION_FAILED(name="ProtocolError")),
     ],
     ids=["nothing", "go on", "no HTTP", "many headers", "a long header"],
 )
@@ -142,7 +144,7 @@ def test_what_is_no_http(scheme: str, sent: bytes, said: str) -> None:
     if scheme == "http":
         assert why == said
     else:  # no TLS begins
-        assert why in ("no connection within 0.5 s", "its certificate was not accepted", "no response within 0.5 s")
+        assert why in ("no connection within 0.5 s", ForgeText.CERTIFICATE_NOT_ACCEPTED(), "no response within 0.5 s")
 
 
 def repeats(server: socket.socket, sent: bytes, again: bool) -> None:

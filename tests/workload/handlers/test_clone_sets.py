@@ -15,6 +15,7 @@ from gitfleet.api.workload_records import RolloutMode
 from gitfleet.model.held_fields import ABSENT
 from gitfleet.workload.handlers import Counts, Goal, Step, Workloads
 from gitfleet.workload.handlers.clone_sets import CloneSetHandler
+from gitfleet.workload.texts import WorkloadText
 from tests.workload.handlers.models import CloneSet
 from tests.workload.handlers.playing import Play, goals, hold_new_template
 from tests.workload.handlers.test_pairs import splits
@@ -71,7 +72,7 @@ def test_what_is_given_back(
 def test_its_controller_chooses_the_pods() -> None:
     seen = Workloads(target=CloneSet.running("game", 3).live)
     assert HANDLER.refusal(seen, goal_of(3, 1, 0, "game-01")) == (
-        "the controller of CloneSet/web/game chooses the pods; give replicas in place of podList"
+        WorkloadText.CONTROLLER_CHOOSES_PODS(name_of="CloneSet/web/game")
     )
     assert HANDLER.refusal(seen, goal_of(3, 1)) == ""
 

@@ -14,6 +14,7 @@ from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.workload_records import RolloutMode
 from gitfleet.workload.handlers import Counts, Goal, Step, Workloads
 from gitfleet.workload.handlers.daemon_sets import DaemonSetHandler
+from gitfleet.workload.texts import WorkloadText
 from tests.workload.handlers.models import DaemonSet
 from tests.workload.handlers.playing import Play, goals, hold_new_template
 from tests.workload.handlers.test_pairs import splits
@@ -99,17 +100,17 @@ def test_what_is_given_back(manifest: dict[str, Any] | None, originals: dict[str
         (
             RolloutMode.SCALE,
             True,
-            "DaemonSet/web/agent has a pod on every node that it selects; leave targetSize out",
+            WorkloadText.POD_EVERY_NODE_SELECTS(name_of="DaemonSet/web/agent"),
         ),
         (
             RolloutMode.SOURCE_TO_TARGET,
             True,
-            "DaemonSet/web/agent has pods of both contents itself; leave sourceRef out",
+            WorkloadText.PODS_BOTH_CONTENTS_ITSELF(name_of="DaemonSet/web/agent"),
         ),
         (
             RolloutMode.IN_PLACE,
             False,
-            f"the server does not say which template DaemonSet/web/agent has; it lacks the annotation {ANNOTATION}",
+            WorkloadText.SERVER_NOT_SAY_TEMPLATE(name_of="DaemonSet/web/agent", generation=ANNOTATION),
         ),
     ],
 )

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gitfleet.api.objects import key_of
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.workload_records import RolloutMode
+from gitfleet.apply.texts import ApplyText
 from gitfleet.model.held_fields import ABSENT
 from gitfleet.model.observations import LiveObject
 from gitfleet.workload.handlers import Counts, Goal, Step, Workloads
@@ -352,7 +353,7 @@ COUNTS: dict[str, tuple[dict[str, int], dict[str, Any], str, dict[str, int], Cou
         {"replicas": 13, "updatedReplicas": 2, "readyReplicas": 10}, SURGED, "2", {"1": 10, "2": 3},
         Counts(upgraded=2, upgraded_ready=2, old=11, old_ready=10),
     ),
-    "the ReplicaSets could not be read: as few as it can be": (
+    ("the " + ApplyText.COULD_NOT_READ(key="ReplicaSets", unreadable="as few as it can be")): (
         {"replicas": 10, "updatedReplicas": 5, "readyReplicas": 7}, {"strategy": {"rollingUpdate": {"maxSurge": 0}}},
         "2", {}, Counts(upgraded=5, upgraded_ready=2, old=5, old_ready=5),
     ),

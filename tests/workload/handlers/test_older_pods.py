@@ -8,6 +8,7 @@ import pytest
 
 from gitfleet.workload.built_in import BUILT_IN
 from gitfleet.workload.handlers import WorkloadHandler, Workloads
+from gitfleet.workload.texts import WorkloadText
 from tests.workload.handlers.models import Deployment
 
 DEPLOYMENT, STATEFUL_SET, DAEMON_SET, CLONE_SET = (
@@ -43,4 +44,4 @@ def test_a_target_has_to_be_stable_and_sources_only_seen() -> None:
     target, source = Deployment.running("new", 0).live, Deployment.running("old", 4, broken=4).live
     assert DEPLOYMENT.health(Workloads(target=target, sources=(source,), pods=(), wanted=None)) == ""
     unready = DEPLOYMENT.health(Workloads(target=source, sources=(target,), pods=(), wanted=None))
-    assert unready == f"0 of 4 pods of {source.key} are ready"
+    assert unready == WorkloadText.PODS_READY(ready="0", wanted="4", live=source.key)

@@ -15,6 +15,7 @@ from gitfleet.api.workload_records import RolloutMode
 from gitfleet.model.held_fields import ABSENT
 from gitfleet.workload.handlers import Counts, Goal, Step, Workloads
 from gitfleet.workload.handlers.stateful_sets import StatefulSetHandler
+from gitfleet.workload.texts import WorkloadText
 from tests.workload.handlers.models import Pod, StatefulSet
 from tests.workload.handlers.playing import Play, goals, hold_new_template
 from tests.workload.handlers.test_pairs import splits
@@ -68,12 +69,12 @@ def test_what_is_given_back(
         (
             goal_of(5, 2, "db-0", "db-4"),
             0,
-            "StatefulSet/web/db upgrades its pods from the highest ordinal down: podList must name db-4, db-3",
+            WorkloadText.UPGRADES_PODS_FROM_HIGHEST_ORDINAL(name_of="StatefulSet/web/db", names="", part="db-4, db-3"),
         ),
         (
             goal_of(5, 2, mode=RolloutMode.SOURCE_TO_TARGET),
             0,
-            "StatefulSet/web/db has pods of both contents itself; leave sourceRef out",
+            WorkloadText.PODS_BOTH_CONTENTS_ITSELF(name_of="StatefulSet/web/db"),
         ),
     ],
 )
@@ -130,7 +131,7 @@ def test_what_every_pod_has_cannot_be_taken_back_and_no_pod_goes() -> None:
     hold_new_template(play, goal_of(3))
     play.settle(goal_of(3, 3), Step.FIRST)
     assert HANDLER.irreversible(play.seen, goal_of(3, 3)) == (
-        "StatefulSet/web/db no longer has the revision of before; give its template back in the manifest"
+        WorkloadText.NO_LONGER_REVISION_BEFORE(name_of="StatefulSet/web/db")
     )
     scaling = HANDLER.scale(play.seen, goal_of(3, 3), Step.REVERT)
     assert (list(scaling.fields.values()), scaling.pods) == (

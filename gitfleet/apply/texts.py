@@ -1,0 +1,72 @@
+"""Every sentence of gitfleet.apply, each with its code."""
+
+from __future__ import annotations
+
+from gitfleet.formats.text_table import TextTable
+
+
+class ApplyText(TextTable):
+    """A code, and its sentence with the names of the values in it."""
+
+    BEFORE_GITFLEET = "that it was there before gitfleet"
+    BEING_DELETED_MADE_AGAIN_ONCE = "{key} is being deleted and is made again once it is gone"
+    BEING_DELETED_WAITS_FINALIZERS = "{entry} is being deleted and waits for its finalizers{finalizers}"
+    BEING_REMOVED_HANDED_OVER_LEAVES = ", which is being removed, and is handed over as that leaves"
+    BELONGS_CLUSTER = "{key} belongs to {holder} {holder_2} on this cluster"
+    COULD_NOT_READ = "{key} could not be read: {unreadable}"
+    DELETED_ROLL_OUT = '; to have it deleted, roll it out with {prune}: "true" in its manifest before it is removed'
+    DELETES_CLUSTER = "{override} {override_2} deletes it on this cluster, for {placement} {placement_2}"
+    DIFFERS_FROM_MANIFEST = "{key} {found} and differs from its manifest: {first}{doubt}"
+    GOES_DELETED = "goes with {taker}, which is deleted"
+    HANDED_OVER = "{key} is handed over to {holder} {holder_2}"
+    HANDED_OVER_2 = "{key} is handed over by {placement} {placement_2}"
+    IS_AND_SHOULD_BE = "{path} is {there} and should be {wanted}{by}{more_than_first}"
+    IS_GONE = "{entry} is gone"
+    IS_MISSING = "{path} is missing"
+    LABELS_ANNOTATIONS_CHANGED = "its labels or annotations changed, or a value is written in another way"
+    LAST_APPLY_NOT_CONFIRMED = "the last apply of {key} was not confirmed"
+    LEAVES_CLUSTER = "{placement} {placement_2} leaves the cluster"
+    MANIFEST_CHANGED = "the manifest of {key} changed"
+    NOTHING_DECIDED_ABOUT = "nothing was decided about it"
+    NOT_APPLIED_GITFLEET = "is not applied by gitfleet"
+    NOT_CLUSTER = "{manifest} is not on the cluster"
+    NOT_CLUSTER_YET = "{key} is not on the cluster yet"
+    NOT_OBSERVED = "{key} was not observed"
+    NO_DIFFERENCE_FOUND = "no difference found"
+    NO_LONGER = "{placement} {placement_2} has it no longer"
+    OWNED_ALLOWCOOWNERSHIP_NOT_SET = "{key} {found} and is owned by {owner}, and allowCoOwnership is not set"
+    OWNS_TOO = "{entry} {why}: {owner} owns it, too"
+    REMOVED_FROM_CLUSTER = "{key} was removed from the cluster"
+    REPLACED_SOMEBODY_ELSE = "was replaced by somebody else"
+    REPORTDIFF_CHANGES_NOTHING = "ReportDiff changes nothing"
+    RESOURCES_COULD_NOT = "the resources could not be {what}: {error}"
+    ROLLOUT_LEFT = "{key} is as a rollout left it: {first}"
+    SELECT_ONE_TWO_ALONE = "; select it in one of the two alone"
+    SERVER_FILLED_COUNTS_WELL = "; what the server filled in counts as well, since {error}"
+    SERVER_NOT_ASKED_YET = "the server was not asked yet"
+    SHOULD_NOT = "{path} is there and should not be{by}"
+    STANDS_MORE_ONCE = "{manifest} stands more than once in {placement} {placement_2}"
+    STAYS_AS_IT_IS = "{entry} stays as it is: {why}"
+    STAYS_CANNOT_JUDGED = "{entry} stays: it cannot be judged"
+    STAYS_CLUSTER = "stays on the cluster"
+    STAYS_CLUSTER_ABANDON = "{entry} stays on the cluster: the {setting} is Abandon"
+    STAYS_CLUSTER_LEFT_NEVER_DELETED = "{entry} stays on the cluster with {left}, left in it as never to be deleted"
+    STAYS_CLUSTER_PROTECTS = "{entry} stays on the cluster: {by} protects it"
+    STAYS_CLUSTER_PROTECTS_2 = "{entry} stays on the cluster with {other}: {by} protects that"
+    STAYS_CLUSTER_STAY = "{entry} stays on the cluster, and {other} is to stay with it"
+    STAYS_LEFT_UNTIL_NEWEST_SNAPSHOT = (
+        "{key} stays as {placement} {placement_2} left it until the newest snapshot goes out"
+    )
+    STAYS_ROLLOUT = "{entry} stays: the rollout {rollout} {stays_as}"
+    STAYS_ROLLOUT_TAKES_PODS_AWAY = "{entry} stays: the rollout {rollout} takes pods away first that go with it"
+    STAYS_UNTIL_HOLD_REMOVAL_FROM = (
+        "{entry} stays as it is until the hold on its removal from {holder} {holder_2} is answered"
+    )
+    STAYS_UNTIL_NEWEST_CONTENT_HERE = "{entry} stays as it is until {holder} {holder_2} has its newest content here"
+    STAYS_UNTIL_READ = "{entry} stays until {other} can be read, which would go with it"
+    STAYS_WHILE_OBJECTS_CLUSTER = "{entry} stays while {user} {user_2} has objects in it on this cluster"
+    TAKEN_OVER = "{key} {found} and is taken over"
+    WAITS_ROLLOUT = "{key} waits for rollout {rollout}: {untouched}"
+    WAS_THERE_BEFORE = "was there before"
+    WHENTOTAKEOVER_NEVER = "{key} {found} and whenToTakeOver is Never"
+    WHOLE_OBJECT = "(the whole object)"

@@ -1,0 +1,264 @@
+"""Every sentence of gitfleet.cli, each with its code."""
+
+from __future__ import annotations
+
+from gitfleet.formats.text_table import TextTable
+
+
+class CliText(TextTable):
+    """A code, and its sentence with the names of the values in it."""
+
+    ADD_NEW_RUN_GO = "add a new run to go on"
+    ALLOW_OUTBOUND_NO_HOST_HOST = "--allow-outbound {given} is no HOST or HOST:PORT, such as hooks.example.com, *.example.com or prometheus.monitoring:9090"
+    ALL_WAITS_FROZEN_LONGER = "all that waits is frozen for longer than {timeout:g} s: `gitfleet get freezes`"
+    ALREADY_HAS = "{resolve} already has {existing}{and_more}"
+    ALREADY_NOTHING_COMMITTED = "{branch} has it already; nothing is committed"
+    APPLIED_NOT_AVAILABLE = "applied, not available"
+    BEHIND_STANDS_WHOLE_NUMBER = '"{text}": behind ">" stands a whole number, or one with "%", as in {word}>10'
+    BLOCKED_CHANGES_NOTHING = "blocked: {placement} changes nothing on {tuple}: {message}"
+    CACHE_FOLDER_CANNOT_MADE = "the cache folder {folder} cannot be made: {strerror}"
+    CACHE_FOLDER_CANNOT_WRITTEN = "the cache folder {folder} cannot be written"
+    CANNOT_READ = "{shown} cannot be read: {strerror}"
+    CANNOT_ROLLED_OUT = "{count} cannot be rolled out"
+    CANNOT_USED = "{directory} cannot be used: {strerror}"
+    CANNOT_WRITTEN = "{file} cannot be written: {strerror}"
+    CARRY_AGENT_BRANCHES_FILES = "Carry an agent's branches in files, where no link is."
+    CHANGE_FROM_EXTERNAL_HELD = "its change from External is held, on {where}"
+    CHANGE_POLICY_ADD_TAINT_CLUSTER = "change its policy, or add a taint to the cluster"
+    CHANGE_STATUS_APPROVED = "change the status of Approved there, and commit it"
+    CHOOSE_EMPTY_FOLDER = "choose an empty folder, or write over these files with --force"
+    CLUSTERS_STILL_MOVING = "clusters are still moving"
+    CLUSTER_IS = "The cluster is {row}: {row_2}"
+    COMMENT_PULL_REQUEST = "comment on pull request {number} of {repository}: {done}"
+    COMMITTED_AS_BY = "committed to {branch} as {commit} by {email}{merge}"
+    COMMIT_HAS = "the commit has {count}"
+    CONFIG_REPO_ONE_COMMIT_MAIN = (
+        "The config repo is {repo}: one commit on main with clusters, placements, overrides and resources."
+    )
+    CONTINUOUS_RUN_NOT_ONCE_UNTIL = "{which} with a continuous run, not with --once or --until-settled"
+    CREATE_MAKES_REPOSITORY_PATH = "--create makes a repository at a path, and REPO is a URL"
+    DEFECT_GITFLEET = "This is a defect of gitfleet {version}; {where}"
+    DIV_CLASS_ROW_SPAN_CLASS = '<div class="row"><span class="name">{escape}</span><span class="bar">{bar}</span></div>'
+    EDIT_COMMIT_FILE = "Edit and commit a file in {where}, then:"
+    EMPTY_CONDITION_BETWEEN_COMMAS = "there is an empty condition between the commas"
+    ERRORS_KEEPS_LAST_GOOD_VERSION = "What has errors keeps its last good version."
+    ERROR_FLEET_CONFIG_REPO = "An error in the fleet's config repo"
+    ERROR_NOT_COMPARED = "error: {one} was not compared: {one_2}"
+    EXPLAIN_WEB_C = "  {program} explain web -C {where}"
+    FIELDS_GO = "Fields that go:"
+    FILES_CLUSTERS = "{count} files for {count_2} clusters are in {out}"
+    FILES_NEXT = "{count} files are in {resolve}. Next:"
+    FILE_WATCHED_BRANCH_ALREADY = "a file of the watched branch {verb}s {request} already"
+    FLEET_SIMULATED_CLUSTERS = "A fleet of simulated clusters"
+    FORGE_NEEDS_TOKEN = "--forge needs a token: either --forge-token-file FILE or --forge-token-env NAME"
+    FORGE_SHOWS_COMMITS = "--forge shows commits, and with --state-dir there are none"
+    GETS_SNAPSHOT = "{line_of}, gets snapshot {fields}"
+    GET_CRP_C = "  {program} get crp -C {where}"
+    GITFLEET_AGENT_CTRL_C_SIGTERM = "gitfleet %s is the agent of %s; Ctrl-C or SIGTERM ends it"
+    GITFLEET_CRASHES_RESTARTS = "gitfleet crashes and restarts; only git remains"
+    GITFLEET_CTRL_C_SIGTERM_ENDS = "gitfleet %s %s; Ctrl-C or SIGTERM ends it"
+    GITFLEET_DESCRIBE_ROLLOUT_NAME_SAYS = "`gitfleet describe rollout NAME` says it of each cluster; commit other content of its target, or remove its file"
+    GITFLEET_EXPLAIN_PLACEMENT_SAYS_EACH = "`gitfleet explain PLACEMENT` says of each cluster why"
+    GITFLEET_EXPLAIN_SAYS_WHERE = "`gitfleet explain {placement}` says where it is"
+    GITFLEET_GET_APPROVALS_LISTS_STAGES = "`gitfleet get approvals` lists the stages that wait"
+    GITFLEET_GET_CLUSTERS_LISTS = "`gitfleet get clusters` lists what there is"
+    GITFLEET_GET_CLUSTERS_LISTS_ALL = "`gitfleet get clusters` lists them all"
+    GITFLEET_GET_HOLDS_LISTS = "`gitfleet get holds` lists what there is"
+    GITFLEET_GET_HOLDS_LISTS_ALL = "`gitfleet get holds` lists them all"
+    GITFLEET_GET_LISTS = "`gitfleet get {kind}` lists what there is"
+    GITFLEET_GET_ROLLOUTS_LISTS = "`gitfleet get rollouts` lists what there is"
+    GITFLEET_GET_RUNS_O_WIDE = (
+        "`gitfleet get runs -o wide` lists them; add a new run, or remove the file of one that is done with"
+    )
+    GITFLEET_GIT_PROXY_NO_URL = "GITFLEET_GIT_PROXY is no URL of a proxy"
+    GITFLEET_GIT_TIMEOUT = "GITFLEET_GIT_TIMEOUT is {text!r}: give whole seconds from 1 to {longest_seconds:.0f}"
+    GITFLEET_HELP_LISTS_COMMANDS = "`gitfleet --help` lists the commands"
+    GITFLEET_OWN_GIVEN_NO_OTHER = "{ours} is gitfleet's own and is given to no other program"
+    GITFLEET_PLAN_CLUSTERS_SIMULATED = "  gitfleet plan --clusters simulated"
+    GITFLEET_VALIDATE_LISTS_ALL = "`gitfleet validate` lists them all"
+    GITFLEET_WROTE_BRANCH_GITFLEET_STATE = (
+        "What gitfleet wrote on the branch gitfleet/state is shown above. To see more of it:"
+    )
+    GITHUB_APP_NEEDS = "a GitHub App needs {app}; {missing} is not set"
+    GIT_INIT_B_MAIN_GIT = '  git init -b main && git add . && git commit -m "My fleet"'
+    GIVE_ONE_GITFLEET_GIT_PASSWORD = (
+        "give one of GITFLEET_GIT_PASSWORD, GITFLEET_GIT_PASSWORD_FILE and {app}, not several"
+    )
+    GIVE_PLAN_O_MARKDOWN_WROTE = "give what `plan -o markdown` wrote"
+    GOES_ENDS_RUN = "{path} goes, which ends its run"
+    H1_ROLLOUT_VIRTUAL_TIME = "<h1>A rollout in virtual time: {escape}</h1>"
+    HELD_UNTIL_SOMEBODY_APPROVES = "**Held:** {code_span} {not_yet} until somebody approves it."
+    HINT_FREE_SOME_SPACE = "hint: free some space, or send the output somewhere else"
+    HINT_HELP_SHOWS = "hint: `{command_path} --help` shows what there is"
+    IF_YOU_KNOW_WHY = "if you know why, raise --max-size"
+    IS_NOW_AT = "is now at"
+    ITS_ARE_DELETED = "its {number} are deleted"
+    ITS_BINDING_IS_WITH_IT = "Its binding is {row} with {row_2}; it has {has}."
+    ITS_STAY_THERE = "its {number} stay there"
+    IT_STAYS_AS_IT_IS = "It stays as it is"
+    KEEP_HELD_REMOVAL_HELD = "Keep a held removal held, or end a run at a stage."
+    KUBECONFIG_KUBECONFIG_GOES_CONTEXT_NAME = (
+        "--kubeconfig (or KUBECONFIG) goes with --context NAME, the cluster that this agent is of"
+    )
+    LARGER_MIB = "{shown} is larger than {max_size} MiB"
+    LAY_OUT_CONFIG_REPO_ALREADY = "Lay out a config repo that already works."
+    LEADER_ELECTION_NONE_AUTO = "--leader-election {leader_election} is none of auto, never and NAMESPACE/NAME"
+    LEASE_DURATION_GOES_LEASE = "--lease-duration goes with a Lease, and --leader-election never has none"
+    LEAVES_FLEET = "leaves the fleet: {cluster}; {what}"
+    LET_HELD_REMOVAL_HAPPEN = "Let a held removal happen, or a stage of a run go on."
+    LET_NOTHING_WORKLOAD_ROLLOUT_MOVE = "Let nothing of a workload rollout move."
+    LET_PAUSED_WORKLOAD_ROLLOUT_GO = "Let a paused workload rollout go on."
+    LIES_OUTSIDE_NOT_WRITTEN = "{path} lies outside of {out} and is not written"
+    LISTEN_NO_ADDRESS_PORT = "--listen {address} is no ADDRESS:PORT, such as :8080, 127.0.0.1:8080 or [::]:8080"
+    LIST_PLACEMENTS_CLUSTERS = "List placements, clusters, bindings, snapshots, ..."
+    MADE_BARE_REPOSITORY = "made the bare repository {folder}"
+    MERGE_APPROVE_HOLD_NAME_THEN = (
+        "Merge it, and approve the hold by the name that it then has on the state branch (docs/removal.md)."
+    )
+    MERGE_INTO = "; merge it into {watched}"
+    METRIC_TOKEN_SECOND_ONE_HOST = "--metric-token {twice} is the second one for its host: leave one out"
+    MORE_DIFFS_GITFLEET_PLAN_O = "and {count} more diffs: `gitfleet plan -o json` has them all"
+    MORE_ROWS = "and {count} more rows"
+    MOUNT_FOLDER_WRITTEN_POD_EMPTYDIR = (
+        "mount a folder that can be written (in a pod an emptyDir), and name it with --cache-dir or TMPDIR"
+    )
+    NAMESPACES_GO_EVERYTHING = "Namespaces that go with everything in them: {namespaces}."
+    NAME_ANOTHER_FOLDER_DIR = "name another folder with --dir"
+    NAME_EMPTY_ABSENT_FOLDER_OUT = "name an empty or absent folder with --out"
+    NAME_FORGE_FORGE = "name the forge with --forge"
+    NEVER_MET_NO_SHARE_MORE = '"{text}" can never be met: no share is more than 100%'
+    NEWER_COMMITS_NOT_RECONCILED_YET = "newer commits are not reconciled yet: {otherwise}"
+    NEXT_RECONCILE_TAKES_UP_FREEZE = "the next reconcile takes up what they freeze and lift"
+    NONE_STANDS_ALONE = '"none" stands alone: with it nothing makes the plan fail'
+    NOTHING_CHANGES_BUT_REMOVALS_HELD = "Nothing changes but for removals that are held."
+    NOTHING_CHANGES_CHANGE_FROM_EXTERNAL = "Nothing changes: its change from External is held."
+    NOTHING_CHANGES_REMOVAL_HELD = "Nothing changes: its removal is held."
+    NOTHING_MOVES_ANY_MORE = "nothing moves any more"
+    NOTHING_NEW_REPORT = "nothing new to report"
+    NOTHING_REMOVED = "Nothing of it is removed"
+    NOTHING_SETTLED_WITHIN = "nothing was settled within {timeout:g} s: {waiting}"
+    NOTIFY_GIVEN_TWICE = "--notify {name} is given twice"
+    NOTIFY_NO_NAME_FILE = "--notify {given} is no NAME=FILE"
+    NOT_ANSWER = "{count} {verb} not answer"
+    NOT_ANSWER_2 = "- {code_span} does not answer: {code_span_2}"
+    NOT_ANY_MORE = "{path} is not there any more"
+    NOT_DECRYPTED_NAME_KEY_SOPS = "not decrypted: {count}; name the key with --sops-age-key-file to have them checked"
+    NOT_EMPTY_FOLDER = "{out} is not an empty folder"
+    NOT_EMPTY_NOT_EARLIER_DEMO = "{directory} is not empty and not an earlier demo"
+    NOT_PLACED_CLUSTER = "{placement} is not placed on a cluster {cluster}"
+    NOT_PLANNED_WORK_TREE_UNCOMMITTED = (
+        "Not planned: the work tree has uncommitted changes in {changes}; --work-tree plans them."
+    )
+    NOT_READ_WORK_TREE_UNCOMMITTED = (
+        "not read: the work tree has uncommitted changes in {uncommitted}; --work-tree reads them"
+    )
+    NOT_REMOVED = "is not removed"
+    NOT_SCHEDULED_POLICY_DEMANDS = "Not scheduled as the policy demands: {code_span}"
+    NO_CLUSTER = 'there is no cluster "{cluster}"'
+    NO_COMMAND = 'there is no command "{args}"; {meant}'
+    NO_CONDITION = '"{word}" is no condition; {meant}'
+    NO_DIFFERENCE = "no difference in {count}"
+    NO_HOLD = 'there is no hold "{name}"'
+    NO_HOME_FOLDER_KEEP_CACHE = "there is no home folder to keep the cache in"
+    NO_LONGER_PICKED = "no longer picked"
+    NO_NUMBER_STANDS_ADDRESS_INSTALLATION = "{app} is no number: it stands in the address of the installation's page"
+    NO_OBJECT_CHANGES = "No object changes; {count} in place."
+    NO_REPORT_COULD_SAVED = "no report could be saved ({strerror}): set TMPDIR to a folder that can be written"
+    NO_RESOURCES_FOUND = "No resources found"
+    NO_SNAPSHOT_YET = "no snapshot yet"
+    NO_TEMPORARY_DIRECTORY = "{why}, and there is no temporary directory"
+    NO_TEXT_PUT_PULL_REQUEST = "there is no text to put on the pull request"
+    NO_WORK_TREE_READ_HERE = "{repo} has no work tree that can be read here"
+    ONCE_UNTIL_SETTLED_EXCLUDE_EACH = "--once and --until-settled exclude each other"
+    ONLY_KNOWN = '"{text}": only ">" is known, as in {word}>{found}{found_2}'
+    O_JSON_ONE_DOCUMENT_NEEDS = (
+        "-o json is one document and needs an end: add --once or --until-settled, or use -o jsonl"
+    )
+    O_JSON_WHOLE_TIMELINE = "-o json has the whole timeline"
+    PICKED_AGAIN_ONCE = (
+        "{cluster} may be picked again at once, unless it has a taint that {placement} does not tolerate"
+    )
+    PICKED_KEPT_HOLD = "{where} picked, {kept} kept by a hold"
+    PICKED_WAITS_TURN = "picked, waits for its turn"
+    PLACEMENTS_LOSE = "What placements lose: {losses}."
+    PLACEMENTTYPE_PICKFIXED_CANNOT_EVICTED = "{placement} has placementType PickFixed and cannot be evicted"
+    PLANNED_UNCOMMITTED_CHANGES = "Planned with the uncommitted changes of {changes}."
+    PLAN_FAILS = "plan fails on {condition}: {sentence}"
+    PREFIX_BEGINS_BRANCH_NAME_ENDS = (
+        "--{option} PREFIX begins a branch's name and ends in a slash, as in the FleetConfig"
+    )
+    PRINT_JSON_SCHEMAS_EDITORS = "Print JSON Schemas for editors."
+    PUT_PLAN_PULL_REQUEST_FORGE = "Put a plan on a pull request of a forge."
+    READS_STATE_REV_WORKS_OUT = "--at reads a state, --rev works out a new one"
+    RECONCILE_ONCE_UNTIL_SETTLED = "Reconcile: once, until settled, or continuously."
+    RECONCILE_ONE_CLUSTER_FROM_WITHIN = "Reconcile one cluster from within, by git alone."
+    REFUSED_PLUG = "It was refused by the plug-in {row}."
+    REJECTS_FILE_NOT_GITFLEET_WRITE = "{origin}:{line} rejects {request}, and its file is not gitfleet's to write"
+    REMOVAL_HELD = "its removal is held, on {where}"
+    RENAMED_NOW_KEEPS = "renamed: {placement} is {placement_name} now, and keeps what it has"
+    REPORT_IS = "the report is {saved_report}"
+    REPO_NO_URL_PATH_OWNER = "REPO is no URL with a path OWNER/NAME: name the repository with --forge-repo"
+    RESOURCEPLACEMENT_ONLY_PLACEMENT_EVICTED = (
+        "{placement} is a ResourcePlacement, and only a ClusterResourcePlacement can be evicted"
+    )
+    REST_COMMIT_GOES_OUT = "  {stays}; the rest of the commit goes out."
+    REV_NOT_GO_TOGETHER = "--at and --rev do not go together"
+    REV_WORKS_OUT_LEAD = "`--rev {watch_branch}` works out what they lead to"
+    REV_WORK_TREE_EXCLUDE_EACH = "--rev and --work-tree exclude each other"
+    ROLLED_OUT = "is rolled out"
+    ROLL_BACK_SNAPSHOT = "Roll back {placement} to snapshot {index}"
+    RUN_MAIN_JOB_SIMULATED_CLUSTERS = "Run the main job on simulated clusters and show the result."
+    RUN_OVER_NO_ANSWER_CHANGES = 'run "{run}" is over, no answer changes it any more'
+    RUN_STOPPED_GOES_ONLY_SPEC = "; the run is stopped, and goes on only with spec.state Run"
+    RUN_WAITS_NO_APPROVAL_STAGE = 'run "{run}" waits for no approval of a stage "{stage}"'
+    RUN_WHOLE_ROLLOUT_VIRTUAL_TIME = "Run a whole rollout in virtual time."
+    SAY_WHY_EACH_CLUSTER_PICKED = "Say why each cluster was picked, refused or waits."
+    SEE_GITFLEET_GET_CRP_GITFLEET = (
+        "see `gitfleet get crp` and `gitfleet explain PLACEMENT`, or wait longer with --timeout"
+    )
+    SETTLED_COMMIT_PLACEMENTS = "settled at commit {commit}: {count} placements, {bound} bindings"
+    SHOW_CLUSTERS_AGAINST = "Show what clusters have against what they are to have."
+    SHOW_EVERY_ERROR_COMMIT_PATH = "Show every error of a commit with path:line."
+    SHOW_ONE_OBJECT_CONDITIONS = "Show one object with its conditions."
+    SHOW_RECONCILE_WOULD = "Show what a reconcile would do, and why."
+    SNAPSHOTS_COMPARES_TWO_SNAPSHOTS = "--snapshots compares two snapshots, and takes neither a cluster nor --rev"
+    STAGE_RUN_SNAPSHOT = "{verb}s stage {stage} of run {run}, with snapshot {snapshot_index}{after}"
+    STAND_WATCHED_BRANCH = "{listed_as} stand on the watched branch, not on the state branch"
+    STARTS_RECONCILES_ONCE_LEADS = "starts and reconciles once it leads"
+    STDOUT_CANNOT_WRITTEN = "stdout cannot be written: {strerror}"
+    STOPPED_BEFORE_EVERYTHING_SETTLED = "stopped before everything was settled"
+    TAKES_BACK_SNAPSHOT = "{made} takes {placement} back to snapshot {index} {how}"
+    TAKES_NO_NUMBER = '"{word}" takes no number: write it alone'
+    TAKES_NUMBER_SHARE_ALONE = '"{text}": {word} takes a number, a share is of {shared} alone'
+    TAKE_OUT_SPEC_POLICY_CLUSTERNAMES = "take {cluster} out of its spec.policy.clusterNames"
+    TAKE_PLACEMENT_BACK_OLDER_SNAPSHOT = "Take a placement back to an older snapshot."
+    TAKE_PLACEMENT_OFF_CLUSTER = "Take a placement off a cluster, once."
+    THERE_IS_NO = 'there is no {kind} "{name}"'
+    TIMELINE_IS_IN = "the timeline is in {file}"
+    UP_DATE = "up to date"
+    UP_DATE_2 = "up to date on {where}"
+    UP_DATE_BUT_HELD_REMOVALS = "up to date but for held removals"
+    VARIABLE_FORGE_TOKEN_ENV_NOT = "the variable {variable} of --forge-token-env is not set"
+    WARNING_CLONE_NO_STATE_BRANCH = "warning: this clone has no state branch of its own, and its remote {remote} has one; `git remote get-url {remote}` says what to name as REPO (or -C)"
+    WARNING_SHOWN_WITHOUT = "warning: {sentence}; what is shown is without it, and the next reconcile repairs it"
+    WARNING_TEMPORARY_ONE_USED = (
+        "warning: {why}; a temporary one is used, so everything is fetched and read again each time"
+    )
+    WARNING_VARIABLE_COUNTS_NOTHING = "warning: the variable {name} counts for nothing; {meant}"
+    WAS_ALREADY_AT = "was already at"
+    WEBHOOK_GIVEN_TWICE = "--webhook {twice} is given twice: put both secrets into one file, one on each line"
+    WEBHOOK_NO_PROVIDER_FILE_ONE = "--webhook {given} is no PROVIDER=FILE with one of {providers}"
+    WORKLOAD_ROLLOUT = "{path} {part} workload rollout {rollout}"
+    WORKLOAD_ROLLOUT_2 = "{verb} workload rollout {rollout}"
+    WORK_GOES = "{sentence}; the work goes on"
+    WORK_TREE = "the work tree"
+    WORK_TREE_NEEDS_TOP_FOLDER = (
+        "--work-tree needs the top folder of a clone on this machine, with a commit checked out"
+    )
+    WOULD_CHANGE = "What would change that: {row}"
+    WOULD_CREATED = "would be created"
+    WOULD_DELETED = "would be deleted"
+    WOULD_LEAVE_FLEET = "{number} of {count} would leave the fleet"
+    WOULD_REFUSED = "would be refused"
+    WOULD_UPDATED = "would be updated"
+    WRITE_EACH_CLUSTER_FINAL_MANIFESTS = "Write each cluster's final manifests as files."

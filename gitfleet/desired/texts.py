@@ -1,0 +1,196 @@
+"""Every sentence of gitfleet.desired, each with its code."""
+
+from __future__ import annotations
+
+from gitfleet.formats.text_table import TextTable
+
+
+class DesiredText(TextTable):
+    """A code, and its sentence with the names of the values in it."""
+
+    ABOUT_NOTHING = "it is about nothing"
+    ADD_CORRECT_NAME = "add {metric_template} {key}, or correct the name"
+    ANSWERS_NOTHING_WRITE_TRUE_APPROVE = 'answers nothing; write "True" to approve, "False" to reject'
+    ANSWERS_NO_HOLD = "answers no hold, since holds have no namespace; write ClusterApprovalRequest, without one"
+    CANNOT_CHANGE_FROM = "cannot change from {before} to {after}; put it back, or {recreate}"
+    CANNOT_CHANGE_ONCE_DECIDED = (
+        "cannot change once it is decided; put it back, and write a new eviction under another name"
+    )
+    CANNOT_CHANGE_PUT_BACK = "cannot change; put {status_reporting_scope} back, or {recreate}"
+    CANNOT_CHANGE_PUT_BACK_MAKE = "cannot change; put it back, and make a new request for another stage"
+    CANNOT_CHANGE_RUN = "cannot change in a run; put it back and make a new run"
+    CANNOT_CHANGE_WHILE_ROLLOUT_RUNS = "cannot change while the rollout runs; put it back, or change the target"
+    CANNOT_GO_BACK_ROLLINGUPDATE_WHILE = (
+        "cannot go back to RollingUpdate while {runs} {found} unfinished; put External back, or end "
+    )
+    CANNOT_GO_FROM = "cannot go from {transition} to {transition_2}; put it back, or make a new run"
+    CANNOT_NAME_KIND = "cannot be the name of a kind; use a letter and then letters and digits"
+    CANNOT_OBJECT_NAME = "cannot be an object's name; use letters, digits, dashes and dots"
+    CANNOT_READ_OBJECTS = "cannot be read as objects: {unreadable}"
+    CANNOT_REMOVED_ONCE_SET = "cannot be removed once it is set, and it was {before}; put it back, or {recreate}"
+    CANNOT_USED_SINCE = "cannot be used, since {why}"
+    CLUSTERS_NOT_REFUSE_OBJECTS = "clusters that do not have it refuse its objects"
+    CLUSTER_SCOPED_KIND = "{selector} is a cluster-scoped kind; select it in a ClusterResourcePlacement"
+    COMMIT_MORE_FILES_READ = "the commit has more than {max_files} files to read; ignore some in {ignore_file}"
+    COMMIT_TAKES_FROM = "this commit takes it from {origin}; write it back, or remove this"
+    CORE_GROUP = "the core group"
+    CORRECT_ADD = "correct it, or add it"
+    CORRECT_ADD_MANIFEST = "correct it, add its manifest, or say in `clusters` where it lives already"
+    CORRECT_IT = "{wrong}; correct it"
+    CORRECT_NAME = "{sentence}or correct the name{near}"
+    CORRECT_REMOVE = "correct it, or remove it"
+    COULD_NOT_READ = "could not be read"
+    DEFINED_SECOND_TIME = "is defined a second time; {origin} already has it, remove one of the two"
+    ENCRYPTED_SOPS_SOPS_METADATA_MISSING = (
+        "is encrypted with SOPS, and the `sops` metadata are missing; encrypt it again"
+    )
+    ENCRYPTS_MORE_DATA_STRINGDATA = (
+        "encrypts more than data and stringData ({place}), which nothing can be selected by; {encrypt}"
+    )
+    ENCRYPT_FILE_AGAIN_ENCRYPTED_REGEX = "encrypt the file again with --encrypted-regex '^(data|stringData)$'"
+    FOLDER_NOT_BUILT = "the folder was not built; commit the built manifests, or ignore it in {ignore_file}"
+    FROM_FILE_NAMES_LABELS_NOTHING = (
+        "from this file on, {not_compared} names or labels that nothing has are not compared with "
+    )
+    GITFLEET_WRITES_OBJECTS_KIND_ITSELF = (
+        "gitfleet writes objects of this kind itself, on its state branch; remove the document"
+    )
+    GIVE_ARGS = "give it in args"
+    HOLDS_VARIABLE_NOT_EXIST_GOES = "holds a variable that does not exist and goes out as it is written; write ${MEMBER-CLUSTER-NAME}, ${MEMBER-CLUSTER-LABEL-KEY-<label key>}, ${MEMBER-CLUSTER-ANNOTATION-KEY-<key>} or ${MEMBER-CLUSTER-PROPERTY-<name>}"
+    IF_NONE_GITFLEET_FILES = "; if it is none of gitfleet's files, ignore it in {ignore_file}"
+    KIND_NEVER_PLACED = "is a kind that is never placed; remove the selector"
+    KIND_REPO_NEITHER_DEFINITION_NOR = (
+        "is a kind of {in_words} of which the repo has neither a definition nor an object, so that "
+    )
+    LIMITS_NOTHING = "it limits nothing"
+    LONGER_CHARACTERS_SIMPLIFY_PATTERN = "is longer than {longest_pattern} characters; simplify the pattern"
+    LOST_MANIFEST_STILL_LIE = "lost its manifest, and {first}{more} still lie in it, so it stays as it was; put the manifest back (with kustomize, list it under `resources`), or remove what lies in it too{near}"
+    MAC_ONLY_ENCRYPTED = "has mac_only_encrypted, so its MAC notices no change of name or namespace; encrypt the file without --mac-only-encrypted"
+    MAKES_NEW_OBJECT_EACH_TIME = "makes a new object each time; give metadata.name instead"
+    MAY_HAVE_BEGUN = "may have begun"
+    METADATA_NAMESPACE_TEMPLATE = "{sentence} metadata.namespace to the template"
+    MORE_RULES_NOT_READ = "more than {most_rules} rules are not read, those from here on; write fewer"
+    MOST_KIND_MERGE_REMOVE_SOME = "there may be at most {max_overrides} of this kind; merge or remove some"
+    MOVED_ALREADY = "is moved by {other} ({origin}){on} already; {way}"
+    MUST_BASE64_ENCODE = "must be base64; encode it, or use stringData in a Secret and data in a ConfigMap"
+    MUST_INTEGER_BITS = "must be an integer of {bits} bits; correct it"
+    MUST_INTEGER_STRING = "must be an integer or a string; correct it"
+    MUST_INTEGER_WITHOUT_QUOTES = "must be an integer, without quotes; correct it"
+    MUST_LIST_CORRECT = "must be a list; correct it"
+    MUST_LOWER_CASE_LETTERS = "must be lower-case letters, digits and dashes; correct it"
+    MUST_MAPPING_CORRECT = "must be a mapping; correct it"
+    MUST_MAPPING_NAME = "must be a mapping with a name; add it"
+    MUST_MAPPING_STRINGS = "must be a mapping of strings; correct it"
+    MUST_NUMBER_WITHOUT_QUOTES = "must be a number, without quotes; correct it"
+    MUST_OBJECT_WRITE_APIVERSION = "must be an object; write apiVersion, kind and metadata"
+    MUST_QUANTITY_M_GI = "must be a quantity such as 500m or 1Gi; correct it"
+    MUST_STRING_ADD = "must be a string; add it, or put it in quotes"
+    MUST_STRING_CORRECT = "must be a string; correct it"
+    MUST_TRUE_FALSE = "must be true or false, without quotes; correct it"
+    NAMESPACED_KIND_SELECT_NAMESPACE = (
+        "{selector} is a namespaced kind; select its Namespace, or use a ResourcePlacement"
+    )
+    NAMES_CLUSTER_NOT_REPO = "names a cluster that is not in the repo, so {so}; {hint}"
+    NAMES_NOTHING = "names nothing that there is; {meant}"
+    NAMES_NOT_REPO = "names a {metric_template} that is not in the repo; {hint}"
+    NAMES_NO_AGE_RECIPIENT = (
+        "names no age recipient, and gitfleet decrypts with age keys alone; add one with `sops updatekeys`"
+    )
+    NAMES_NO_MANIFEST_REPO = "names a {workload} that no manifest of the repo has, so {so}; {hint}"
+    NAMES_RUN_NOT_REPO = "names a run that is not in the repo, so it answers nothing; {hint}"
+    NAMES_STAGE_RUN_NOT = "names a stage that the run does not have, so it answers nothing; {hint}"
+    NAMES_STRATEGY_NOT_REPO = "names a strategy that is not in the repo, so the run cannot begin; {hint}"
+    NAME_TOO_WORKLOAD_ROLLOUT = "is the name of {other} ({origin}) too, which is a workload rollout; rename one of them"
+    NEEDS_BATCH_NOT_GO_WHILE = "needs batch {number}, which may not go while the rollout runs; put it back"
+    NEVER_BEGINS_HERE = "it {how} {began_elsewhere}{snapshot}, so it never begins here; add a new run, without status"
+    NEVER_FOLLOWED_PUT_FILES_THEMSELVES = (
+        "is a {what}, which is never followed; put the files themselves here, or ignore it in {ignore_file}"
+    )
+    NOTHING_EVICTED = "nothing is evicted"
+    NOTHING_OVERRIDDEN = "nothing is overridden"
+    NOTHING_PLACED = "nothing is placed there"
+    NOTHING_REPO_SAYS_WHETHER_NAMESPACED = (
+        "nothing in the repo says whether {kind} is namespaced; add its CRD below resources/, or"
+    )
+    NOTHING_ROLLED_OUT = "nothing is rolled out"
+    NOTHING_SELECTED_CORRECT = "{known}nothing is selected; correct it, or add one of them"
+    NOT_AFTER_BATCH_LASTBATCHTOROLLOUT = (
+        "is not after batch {partition} (lastBatchToRollout), so it cannot change while the rollout runs"
+    )
+    NOT_DECLARED_HERE = "is not declared here, and {old} of this name is gone; did you mean {old}? If not, remove "
+    NOT_GITIGNORE_PATTERN = "is not a gitignore pattern; correct it or remove the line"
+    NOT_GO_CLUSTER_SCOPED_KIND = "does not go with {kind}, which is a cluster-scoped kind; remove it"
+    NOT_GROUP_YOU_MEAN = "is not the group of {name}; did you mean {group}/{versions}?"
+    NOT_KIND_CORRECT = "is not a kind of {in_words}; correct it"
+    NOT_KIND_GITFLEET_READS = "is not a kind of {group} that gitfleet reads; {hint}"
+    NOT_KIND_YOU_MEAN = "is not a kind of {in_words}; did you mean {meant}{elsewhere}?"
+    NOT_MAPPING_NO_OBJECT = "is not a mapping, so it is no object; write apiVersion, kind and metadata"
+    NOT_UTF_TEXT = "is not UTF-8 text; save the file as UTF-8"
+    NOT_VERSION_GITFLEET_READS = "is not a version of {kind} that gitfleet reads; use {group}/{versions}"
+    NOT_VERSION_YOU_MEAN = "is not a version of {groupkind}; did you mean {versions}?"
+    NO_CLUSTERS_STILL_SERVE = "has no {kind} that clusters still serve; write apps/v1"
+    NO_CONDITION_ANSWERS_NOTHING = "has no condition {approved}, so this answers nothing; add {condition}"
+    NO_CONDITION_GITFLEET_READS = (
+        "is no condition that gitfleet reads, so this answers nothing; did you mean {approved}?"
+    )
+    NO_CUSTOMRESOURCEDEFINITION_REPO = "is of no CustomResourceDefinition in this repo; {hint}"
+    NO_FILE_MOST_BYTES = (
+        "is no file of at most {max_file_bytes} bytes, so that none of its rules is read; put the rules here"
+    )
+    NO_KEY_API_SERVER_TAKES = "is no key that an API server takes: use letters, digits, -, _ and .; rename it"
+    NO_KIND_ROLLOUT_MOVE = "is no kind that a rollout can move; name one of {kinds}"
+    NO_KIND_ROLLOUT_MOVE_ITSELF = (
+        "is no kind that a rollout can move by itself ({kinds} are); correct it, or install a handler of"
+    )
+    NO_KIND_YOU_MEAN = "has no kind {kind}; did you mean {in_words}, {api_version}?"
+    NO_NAMESPACE_MANIFEST_REPO = (
+        "has no Namespace manifest in the repo; add one for {name} (with kustomize, list it under `resources`), "
+    )
+    NO_PATTERN_GITFLEET_MATCHES_INSTALLED = (
+        "is no pattern that gitfleet matches with the installed pathspec; install 1.1 of it"
+    )
+    NO_PODS_TAKEN_FROM = "no pods are taken from it"
+    NO_VARIABLE_QUERY = "is no variable of the query ({origin}); {hint}"
+    ONE_EARLIER_COMMIT = "{sentence}that one in an earlier commit"
+    ONLY_GAIN_ITEMS = "may only gain items, and one is changed or gone; put it back, or {recreate}"
+    ONLY_RAISED_WHILE_ROLLOUT_RUNS = "can only be raised while the rollout runs, and it was {partition}; put that back"
+    OTHER_OBJECT = " and {others} other object{part}"
+    OVERRIDES_NOTHING_SINCE_WRITTEN = (
+        "overrides nothing, since {key} is written in {version}; write that, and its fields"
+    )
+    PINNED_ALREADY_REMOVE_ONE_TWO = "is pinned by {origin} already; remove one of the two"
+    PUT_BACK_CHANGE_TARGET = "{sentence}; put it back, or change the target"
+    QUERY_NOTHING_GIVES = "has a query ({origin}) with {name}, which nothing gives; {hint}"
+    READ_RESOURCE_PLACED = "is read as a resource to be placed, which gitfleet does not act on; move it to {home}"
+    READ_V1_LIST_LIST_ITEMS = "is read as a v1 List with a list of `items`, and not within another; correct it"
+    RECORD_NAMES_NEITHER_WORKLOAD_NOR = "the record of {record} names neither a workload nor a placement"
+    REMOVE_DOCUMENT_MOVE_RESOURCES_PLACED = "remove the document, or move it to resources/ to have it placed"
+    REMOVE_OBJECT_ONE_COMMIT_ADD = "remove the object in one commit and add it again in another to change it"
+    REMOVE_ONE_TWO = "remove one of the two, or let `clusters` of each select other clusters"
+    REMOVE_WRITE_VALUE_YOUR_OWN = "{sentence}; remove it, or write a value of your own"
+    REQUIRED_ADD_CONTEXT = "is required; add a context, a kubeconfig, inCluster, pull or simulated (docs/clusters.md)"
+    REQUIRED_CLUSTER_SCOPED_KIND = "is required in a cluster-scoped kind; add that of the {metric_template}"
+    REQUIRED_SINCE_NAMESPACED_KIND = "is required, since {kind} is a namespaced kind; add it"
+    RESERVED_NAMESPACE_CANNOT_PLACED = "is a reserved namespace, which cannot be placed; name another"
+    RUN_CANNOT_BEGIN = "the run cannot begin"
+    RUN_FAILS = "the run fails"
+    SAYS_OBJECT_ENCRYPTED_SOPS = "says that the object is encrypted with SOPS; write it to a file of its own"
+    SAYS_OBJECT_ENCRYPTED_SOPS_GITFLEET = (
+        "says that the object is encrypted with SOPS, and gitfleet decrypts Secrets alone; write a Secret for it"
+    )
+    SAYS_OBJECT_ENCRYPTED_SOPS_GITFLEET_DECRYPTS = "says that the object is encrypted with SOPS, and gitfleet decrypts nothing that kustomize or Helm made; move the Secret to a file that is placed as it is"
+    SAY_THAT_IT = "say that it {elsewhere}"
+    SECOND_CONFIGURATION_BESIDE = "is a second configuration beside {origin}; keep one"
+    SELECTS_RESOURCE_ALREADY_OVERRIDES = "selects a resource that {taken} already overrides; keep it in one of the two"
+    SNAPSHOT_HUB = " with snapshot {index} of that hub"
+    SPLIT_FILE_IGNORE = "{why}; split the file, or ignore it in {ignore_file}"
+    THEN_HELD_UNTIL_PERSON_APPROVES = "{word}: then this is held until a person approves it"
+    THOSE_COMPARISONS_MOST = "those that there are ({most_compared} comparisons at most); correct the others first"
+    TOO_LARGE_READ = "is too large to be read"
+    UNLESS_PLACED_CLUSTERS = "{sentence}, unless it is to be placed on clusters"
+    WHERE_GITFLEET_RUNS = "{sentence} {kind} where gitfleet runs: without one nothing is rolled out"
+    WORKLOAD_ROLLOUT_WRITES_WHILE_MOVES = (
+        "is what a workload rollout writes while it moves pods, of which none is available then"
+    )
+    YOU_MEAN_2 = "; did you mean {near} ({made}:{line})?"
+    YOU_MEAN_NAMESPACE = "did you mean namespace {elsewhere}?"

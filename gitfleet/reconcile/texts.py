@@ -1,0 +1,30 @@
+"""Every sentence of gitfleet.reconcile, each with its code."""
+
+from __future__ import annotations
+
+from gitfleet.formats.text_table import TextTable
+
+
+class ReconcileText(TextTable):
+    """A code, and its sentence with the names of the values in it."""
+
+    CANNOT_FOLLOWED = "{where} cannot be followed: {why}"
+    COUNTS_NOTHING_RUNS_NAME_SNAPSHOTS = "counts for nothing, as runs name the snapshots of {placement} (strategy External); remove the file and go back with `gitfleet rollback {placement} --to {snapshot}`"
+    DISRUPTION_BUDGET_CANNOT_READ = "the disruption budget of {placement_name} cannot be read; correct its file"
+    FILE_CONFIG_REPO_CANNOT_READ = "a file of the config repo cannot be read; correct it"
+    KEEPS_CONTENT_SNAPSHOT = "keeps {what} at the content of snapshot {snapshot}"
+    NOTHING_NEWER_WAITS = "nothing newer waits"
+    NO_SNAPSHOT_NAME_ONE_THESE = (
+        "{placement} has no snapshot {snapshot} (it has {known}); name one of these or remove the file"
+    )
+    OBJECTS_SNAPSHOT_NOT_ALL_STATE = (
+        "the objects of snapshot {snapshot} are not all on the state branch any more; name another snapshot"
+    )
+    REMOVE_FILE_UNTIL_THEN_NOTHING = "{why} or remove the file; until then nothing is rolled out, and what runs stays"
+    SNAPSHOT_DIGEST_OTHER_CONTENT = "snapshot {snapshot} of {placement} has the digest {hash}, which is other content"
+    SNAPSHOT_NEWER = "snapshot {newer} or what is newer"
+    STATE_BRANCH_LOST = "the state branch lost {path}, which alone had what a hold keeps ({kind} {namespace}/{name}, say): nothing of this placement changes until the hold is answered, or what it keeps is selected again"
+    UNTIL_THEN_NOTHING_ROLLED_OUT = "{why}; until then nothing is rolled out, and what runs stays"
+    WAITS_UNTIL_FILE_REMOVED = "{waiting} waits until the file is removed"
+    WAITS_UNTIL_FILE_REMOVED_2 = "{keeps}; {waiting} waits until the file is removed"
+    WRITE_ONLY_IF_MEANT = "{content}; write that only if it is meant, or remove the file and revert the change instead"

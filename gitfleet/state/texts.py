@@ -1,0 +1,48 @@
+"""Every sentence of gitfleet.state, each with its code."""
+
+from __future__ import annotations
+
+from gitfleet.formats.text_table import TextTable
+
+
+class StateText(TextTable):
+    """A code, and its sentence with the names of the values in it."""
+
+    BYTES_MOST_WRITTEN = "{count} bytes, and at most {largest_written_bytes} are written"
+    CANNOT_NAME_FILE_STATE_BRANCH = "{name!r} cannot name a file of the state branch, because it is no DNS name"
+    CANNOT_NAME_FOLDER_STATE_BRANCH = (
+        "{name!r} cannot name a folder of the state branch, because it is no namespace's name"
+    )
+    COUNTS_REMOVALS_FOLDER = "it counts {total} removals, and its folder has {count}"
+    GITFLEET_ALONE_WRITES_BRANCH = "gitfleet alone writes this branch; bring the file back with `git revert` of the commit that edited it, or ask for a fresh start by deleting the branch"
+    GIVEN_TWO_BINDINGS_ONE_CLUSTER = "{key} was given two bindings to one cluster"
+    GIVEN_WITHOUT_CONTENT = "{path} was given without its content"
+    GIVEN_WITHOUT_MANIFEST = "{snapshot} was given without the manifest of {ref}, which has no blob"
+    GOES_CANNOT_WRITTEN = "{path} goes with {needed}, which cannot be written"
+    ITEMS_MUST_LIST_MAPPINGS_METADATA = "`items` must be a list of mappings with metadata"
+    IT_IS_GONE = "it is gone"
+    IT_MUST_BE = "it must be a {wanted} of {api_version}"
+    IT_WAS_EDITED = "it was edited"
+    MUST_HOLD_BINDINGS = "it must hold bindings"
+    MUST_HOLD_BINDINGS_ONE_PLACEMENT = "it must hold the bindings of one placement and holds those of {count}"
+    MUST_HOLD_ENTRIES_HOLDS = "it must hold {head} entries and holds {count}"
+    MUST_HOLD_MAPPING = "it must hold a mapping"
+    MUST_HOLD_ONE_DOCUMENT_HOLDS = "it must hold one document and holds {count}"
+    MUST_HOLD_ONE_INVENTORY = "it must hold one inventory, whose `cluster` is text"
+    MUST_HOLD_REMOVALS_ONE_HOLD = "it must hold the removals of one hold, whose name is in `hold`"
+    NO_FILE_STATE_READ_FROM = "{path} is no file that the state is read from"
+    NO_HOLD = "there is no hold {name}"
+    OVERRIDE_SNAPSHOT_NAMES = "the override snapshot {missing}, which it names, could not be written"
+    PLACEMENT_MUST_TEXT = "`placement` must be text, and `items` a list of mappings"
+    STATE_BRANCH_FILE_CANNOT_USED = "the state branch's file {path} cannot be used: {reason}"
+    STATE_BRANCH_FILE_HOLDS_BELONGS = "the state branch's file {path} holds what belongs in {expected}"
+    STATE_BRANCH_FILE_LARGER_MIB = "the state branch's file {path} is larger than {limit} MiB, and is not read for that"
+    STATE_BRANCH_FILE_WOULD = "the state branch's file {path} would have {size}"
+    STATE_BRANCH_FOLDER_GIVES_ENTRY = "the state branch's folder {rpartition} gives an entry twice"
+    STATE_BRANCH_SNAPSHOTS_BINDINGS = "the state branch has snapshots or bindings of {key}, but no {placement_path}"
+    STATUS_MUST_MAPPING = "`status` must be a mapping"
+    STATUS_STAGESSTATUS_NOT_STAGES_STATUS = (
+        "`status.stagesStatus` has not the stages of `status.stagedUpdateStrategySnapshot`"
+    )
+    USE_LOWER_CASE_LETTERS = "use lower-case letters, digits, '-' and '.'"
+    USE_LOWER_CASE_LETTERS_DIGITS = "use lower-case letters, digits and '-'"

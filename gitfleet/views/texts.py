@@ -1,0 +1,137 @@
+"""Every sentence of gitfleet.views, each with its code."""
+
+from __future__ import annotations
+
+from gitfleet.formats.text_table import TextTable
+
+
+class ViewsText(TextTable):
+    """A code, and its sentence with the names of the values in it."""
+
+    ABOUT_NO_CLUSTER_FAR = "is about no cluster so far: none that it selects has what it names"
+    ADD_CONFIG_REPO = "To {do}, add {path} to the config repo:"
+    AND_MORE_IN = "and {count} more in [{path}]({path})"
+    APPLYING_LEAVES_ROLLOUT = "  applying {what} leaves {why} to the rollout"
+    ASK_ONE = "ask for one of: {kinds}"
+    BATCH = "{document} of batch {document_2} of {document_3}"
+    BATCHES_PODS = "  batches of {map}{and_more} pods"
+    BECOME_ELIGIBLE = "{names} {verb} become eligible"
+    BEING_REMOVED = "it is being removed"
+    BUDGET_EACH_LATER_ONE = (
+        "budget, and so does each later one. Until then it needs runs, and all other changes go out."
+    )
+    CANNOT_READ_CORRECT = "it cannot be read; correct it"
+    CHANGES_FROM_SNAPSHOT = "What changes from snapshot {old}"
+    CHOOSE_ANOTHER_SNAPSHOT = "choose another snapshot"
+    CLUSTERS_WORKLOAD_ROLLOUTS_STATE = "Clusters of workload rollouts by state"
+    CLUSTER_NO_LONGER_WANTED = "is on the cluster and no longer wanted"
+    COMMIT_LISTED_BELOW = "Commit {commit} {asked} for what is listed below. As this may be an accident, it is held:"
+    EACH_HEALTHY = ", each healthy for {stage}"
+    END_LEFT_OUT = "The end is left out: this is too long for a comment."
+    ERRORS_KEEPS_LAST_GOOD_VERSION = "What has errors keeps its last good version."
+    ERRORS_WARNINGS = "## Errors and warnings: {count}, {count_2}"
+    EVERY_CLUSTER_SNAPSHOT_ALREADY = "every cluster of {name} has snapshot {index} already"
+    EVICTION_WAITS_TAKE_OFF = "eviction {row} waits to take {row_2} off {row_3}: {row_4}"
+    FLEET = "{names} {verb} the fleet"
+    FLEET_COMMIT = "The fleet as of commit {code_span}"
+    GITFLEET_EXPLAIN_SAYS_WAITS = (
+        "`gitfleet explain {placement}` says what it waits for, `gitfleet describe runs {name}` all"
+    )
+    GITFLEET_GET_HOLDS = "{key}: {held} (`gitfleet get holds`)"
+    GITFLEET_GET_ROLLOUTS_LISTS = "`gitfleet get rollouts` lists what there is"
+    GITFLEET_WRITES_BRANCH_ITSELF = (
+        "gitfleet writes this branch by itself. To change the fleet, change the config repo."
+    )
+    GOES_OUT = "What goes out: {count}"
+    HAND_ADD_CONFIG_REPO = '- By hand: add {code_span} to the config repo; `status: "False"` there rejects.'
+    HELD_GITFLEET_GET_HOLDS = "{what} of {names} are held: `gitfleet get holds`"
+    HELD_NOT_HAPPEN = "What is held does not happen. Taking the change back ends it."
+    HOLDS_OTHER_OBJECTS_TOO = "{what}, and {path} holds other objects too"
+    IS_IN = "{head} is in {document}"
+    IS_SAME = "is the same"
+    LAST_LEAVES = "  at last it leaves {document}"
+    LAST_RUN = "{key}: its last run {run} {end}: {view}"
+    LATER_STEPS_COUNTED_IF_EVERY = "Later steps are counted as if every step before them succeeds, nobody changes anything meanwhile, held removals stay held and quarantined content stays back, every approval of a run is given, and a cluster that does not answer has what was recorded."
+    LET_CHANGE = "let it change"
+    MAY_BE_EXECUTED = "may be executed"
+    MEMBER_CLUSTERS_STATE = "Member clusters by state"
+    MERGE_BRANCH = ", or merge the branch {code_span}"
+    MORE_LINES = "... {count} more lines"
+    MOVED_STAGED_UPDATE_RUN = "moved by a staged update run"
+    NAME_ONE = "name one of: {names}"
+    NAME_ONE_STRATEGY = "name one with --strategy"
+    NAME_ONE_STRATEGY_STRATEGIES = "name one with --strategy; strategies: {known}"
+    NEXT_POD_GOES = "  next: the pod {name} goes: {step}"
+    NOTHING_GO_BACK_FROM = "there is nothing to go back from"
+    NOTHING_ROLL_YET = "{head} has nothing to roll yet"
+    NOTHING_ROLL_YET_2 = "{cluster}: nothing to roll yet"
+    NOT_CLUSTER = "is not on the cluster"
+    NOT_COMPARED = "was not compared"
+    NOT_DECIDED_YET = "not decided yet"
+    NOT_EVICT = "does not evict"
+    NOT_KNOWN_OBJECTS_SNAPSHOT_NOT = "not known: the objects of a snapshot are not kept any more"
+    NOT_OBSERVED = "it was not observed"
+    NOT_ROLLED_OUT = "It is not rolled out. To let it out, add {path} to the config repo:"
+    NOT_ROLLED_OUT_LONG_FILE = "It is not rolled out as long as its file is in the config repo."
+    NO_ANSWER_YET = "no answer yet"
+    NO_KIND_STATE_BRANCH = 'there is no kind "{word}" on the state branch'
+    NO_LONGER_ASKS = "no longer asks"
+    NO_LONGER_PICKED = "no longer picked"
+    NO_PLACEMENT = 'there is no placement "{name}"'
+    NO_PLACEMENT_BUT_RUN_PLACEMENT = '"{name}" is no placement but a run of placement {placement}'
+    NO_RUN_WHOSE_STRATEGY_COULD = "{name} has no run whose strategy could be taken"
+    NO_SNAPSHOT = "{name} has no snapshot {index}"
+    NO_STRATEGY = 'there is no strategy "{chosen}"'
+    NO_WORKLOAD_ROLLOUT = 'there is no workload rollout "{name}"'
+    NUMBEROFCLUSTERS_IS_AND_WAS = "numberOfClusters is {number_of_clusters} and was {number_of_clusters_2}"
+    ONCE_WATCHED_BRANCH = (
+        "Once this is on the watched branch, the next reconcile removes it, cluster by cluster as far as the"
+    )
+    ONCE_WATCHED_BRANCH_LATEST_SNAPSHOT = (
+        "Once this is on the watched branch, the latest snapshot goes to every cluster within the placement's"
+    )
+    ONLY_WORKLOAD_ROLLOUTS_PAUSED = "only workload rollouts can be paused, and {kind} is none"
+    PINNED_ALREADY = "{key} is pinned already"
+    PLACEMENTS_BUDGETS_ALLOW = "placements' budgets allow. Until then it stays as it is, and all other changes go out."
+    PLACEMENTS_CLUSTERS = "Placements on clusters"
+    PLACEMENT_DELETED = "the placement is deleted"
+    PLACEMENT_NEW = "the placement is new"
+    POLICY_CHANGED = "its policy changed"
+    REJECTS_AFTER_ALL = '{path} rejects it. To {do} after all, set the status there to "True":'
+    REJECT_CLOSING_DELETING_BRANCH_ANSWERS = "- To reject: {code_span}. Closing or deleting a branch answers nothing."
+    REMOVALS_WAIT_APPROVAL = "removals wait for an approval: gitfleet get holds"
+    REMOVAL_HELD = "{state} (removal held)"
+    REQUESTS_WAIT_PERSON_APPROVAL = "Requests that wait for a person's approval"
+    ROLLED_OUT_AVAILABLE = "rolled out and available"
+    ROLLOUT_FAILED = "rollout {record} failed on {cluster}: {one}"
+    ROLLS_OUT_CONTENT_SNAPSHOT_ALREADY = "{key} rolls out the content of snapshot {snapshot} already"
+    ROLLS_OUT_ROLLINGUPDATE = "{name} rolls out by RollingUpdate, without a strategy"
+    RUN_OVER = "{phase}, and the run is over"
+    RUN_PLACEMENT = "run {name} of placement {document}{snapshot} is {document_2}{why}"
+    RUN_REACHES_STAGE = "run {run}, which is {phase}, reaches it in stage {stage}{why}"
+    RUN_ROLLED_OUT_CONTENT_FAILED = "run {last} rolled out this content and failed: {runview}"
+    RUN_ROLLS_OUT_SNAPSHOT_PLACEMENT = "Run {run} rolls out snapshot {snapshot_index} of placement {placement}."
+    RUN_UNDER_WAY = "run {run} is under way"
+    RUN_WAITS_STAGE = "Run {run} waits {side} stage {stage}, with snapshot {code_span}."
+    SCHEDULED_AGAIN = "it was scheduled again"
+    SINCE_COMMIT = "{code_span}, since commit {code_span_2}."
+    SINCE_WHEN_PLACEMENT_CONDITION_NOT = "Since when a placement is at the condition that is not True yet, or Completed"
+    SINCE_WHEN_STAGED_UPDATE_RUN = "Since when a staged update run is at its last condition"
+    STAGED_UPDATE_RUNS = "## Staged update runs: {count} under way"
+    STAGES_WAIT_APPROVAL = "## Stages that wait for approval: {count}"
+    STAYS_UNMANAGED_DELETED_NOBODY = "What stays unmanaged is deleted by nobody."
+    STAYS_UNTIL_ROLLOUT_LETS_GO = "  {what} stays until the rollout lets it go"
+    STAY_CLUSTERS_LEAVE_FLEET = "; {stay} stay on clusters that leave the fleet, unmanaged"
+    STAY_UNMANAGED = ", {unmanaged} stay unmanaged"
+    TAKE_OUT_FILE = "take it out of that file, which ends it, and roll back then"
+    UNTIL_CORRECTED = "until it is corrected"
+    UNTIL_FILE_REMOVED = "until the file is removed"
+    UP_DATE = "up to date"
+    WAITS_TAKE_OFF = "{view} waits to take {placement} off {cluster}: {waits}"
+    WHEN_EVICTION_DECIDED = "When an eviction was decided"
+    WORKLOAD_ROLLOUT = "workload rollout {name}{target} on {document}"
+    WORKLOAD_ROLLOUTS = 'there are {count} workload rollouts "{name}"'
+    WORKLOAD_ROLLOUTS_UNDER_WAY = "## Workload rollouts: {count} under way, {over} with nothing left to do"
+    WORKLOAD_ROLLOUT_NOT_FILE_ANY = "workload rollout {rollout} is not in its file any more"
+    WRONG_FILES_RECONCILED_COMMIT = "What is wrong with files of the reconciled commit"
+    WROTE_IT = "   ({writer} wrote it{time})"
