@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,14 @@ from tests.costs import FILE_BUDGET, Cost, excesses
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEND = "import time\n\ndef test_dear():\n    while time.process_time() < {seconds}: pass\n"
+GROUP = """import time
+import pytest
+
+@pytest.mark.xdist_group("one")
+@pytest.mark.parametrize("number", range(6))
+def test_it(number):
+    time.sleep(0.1)
+"""
 HANG = "import time\n\ndef test_sound():\n    pass\n\ndef test_hanging():\n    time.sleep(600)\n"
 
 
@@ -44,6 +53,12 @@ def test_a_test_that_hangs_ends_and_is_named(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stdout
     assert "crashed while running 'test_it.py::test_hanging'" in done.stdout
     assert "1 failed, 1 passed" in done.stdout
+
+
+def test_the_tests_of_a_group_run_on_one_worker(tmp_path: Path) -> None:
+    done = run(tmp_path, GROUP, "--dist", "loadgroup", "--verbose")
+    workers = set(re.findall(r"\[(gw\d)\].* PASSED", done.stdout))
+    assert (done.returncode, len(workers)) == (0, 1), done.stdout
 
 
 @pytest.mark.parametrize(
