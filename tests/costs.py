@@ -19,6 +19,8 @@ from tests.realparts import processes
 
 REPORT = Path(__file__).parents[1] / "build" / "test-costs.tsv"
 SHOWN = 25
+WRITE_EVERY = 10.0
+"""Seconds."""
 FILE_BUDGET = 30.0
 """CPU seconds that a test file may cost in `make test`."""
 LARGER: Mapping[str, float] = {}
@@ -56,9 +58,11 @@ class Costs:
     """Costs by file: measured where tests run, added up where they are reported."""
 
     budget: float | None
+    writes: bool
     files: dict[str, Cost] = field(default_factory=lambda: defaultdict(Cost))
     _cpu: float = field(default_factory=cpu_seconds)
     _wall: float = field(default_factory=time.monotonic)
+    _written: float = field(default_factory=time.monotonic)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, Any, Any]:
@@ -76,6 +80,16 @@ class Costs:
         cost.cpu += cpu
         cost.wall += wall
         cost.tests += report.when == "call"
+        if self.writes and time.monotonic() > self._written + WRITE_EVERY:
+            self.write()
+
+    def write(self) -> list[tuple[str, Cost]]:
+        """Write the costs so far, the dearest files first, so that a run that is killed leaves them."""
+        ranked = sorted(self.files.items(), key=lambda item: -item[1].cpu)
+        REPORT.parent.mkdir(exist_ok=True)
+        REPORT.write_text("".join(f"{c.cpu:.2f}\t{c.wall:.2f}\t{c.tests}\t{name}\n" for name, c in ranked))
+        self._written = time.monotonic()
+        return ranked
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -89,9 +103,7 @@ class Costs:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the dearest files, and write all of them to `build/test-costs.tsv`."""
-        ranked = sorted(self.files.items(), key=lambda item: -item[1].cpu)
-        REPORT.parent.mkdir(exist_ok=True)
-        REPORT.write_text("".join(f"{c.cpu:.2f}\t{c.wall:.2f}\t{c.tests}\t{name}\n" for name, c in ranked))
+        ranked = self.write()
         terminalreporter.section("CPU and wall seconds per file")
         for name, cost in ranked[:SHOWN]:
             terminalreporter.line(f"{cost.cpu:8.1f} {cost.wall:8.1f}  {name} ({cost.tests} tests)")
@@ -107,4 +119,4 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Measure each run."""
-    config.pluginmanager.register(Costs(config.getoption("budget")), "costs")
+    config.pluginmanager.register(Costs(config.getoption("budget"), writes=not hasattr(config, "workerinput")), "costs")
