@@ -25,6 +25,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[dict[str,
     return done.stdout, json.loads(file.read_text())
 
 
+@pytest.mark.soak("scale")
 @pytest.mark.parametrize("place", (0, 1))
 def test_the_fleet_is_settled_and_whole(shown: tuple[str, list[dict[str, Any]]], place: int) -> None:
     figures = shown[1][place]
@@ -37,6 +38,7 @@ def test_the_fleet_is_settled_and_whole(shown: tuple[str, list[dict[str, Any]]],
     assert figures["state bytes"] > 0
 
 
+@pytest.mark.soak("scale")
 def test_every_figure_is_printed(shown: tuple[str, list[dict[str, Any]]]) -> None:
     printed, (first, second) = shown
     for figures in (first, second):

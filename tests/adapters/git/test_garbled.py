@@ -101,7 +101,7 @@ HARMS: list[Callable[[Path, random.Random], None]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", [0, *(pytest.param(n, marks=pytest.mark.soak("mutations")) for n in range(1, 10))])
 def test_garbled_caches_and_mirrors_are_repaired_without_a_person(sound: Path, tmp_path: Path, block: int) -> None:
     for case in range(block * CASES // 10, (block + 1) * CASES // 10):
         chance = random.Random(case)

@@ -42,6 +42,7 @@ def test_a_lost_race_leaves_nothing_behind(file_hub: Hub) -> None:
     assert unsound(file_hub.path) == []
 
 
+@pytest.mark.soak("crashes")
 def test_many_commits_leave_a_sound_repository_and_few_files(file_hub: Hub) -> None:
     assert file_hub.path
     head = None
@@ -203,6 +204,7 @@ def test_processes_never_lose_an_update(tmp_path: Path, shared: bool) -> None:
         assert unsound(mirror) == []
 
 
+@pytest.mark.soak("crashes")
 def test_processes_may_be_killed_at_any_moment(tmp_path: Path) -> None:
     path = bare(tmp_path / "hub.git")
     arguments = [sys.executable, "-c", COUNT, str(path), str(tmp_path / "m"), "w", "1000000"]
