@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Set
 
 import pytest
@@ -14,7 +15,22 @@ BUILT = {"control_planes", "git_http", "helm", "kustomize", "prometheus", "sops"
 SHARED = {"members": "members", "control_planes": "clusters"}
 """Fixtures whose servers take seconds to start, and the group of their tests: one worker starts them for the group."""
 LONGEST_ID = 100
-PARTS = ("crashes", "histories", "mutations", "pages", "properties", "races", "real", "scale", "walks")
+SEEN: Counter[str] = Counter()
+"""How many tests of the large tables of a part were collected."""
+SAMPLED = {
+    "crashes": "crashes slips_after_kills unchanged_and_disturbed",
+    "removals": "app_rollouts_with_slips clock_jumps edited_state faulty_renames folds_with_slips garbled_state "
+    "gates_and_moves gates_that_end handed_over held_takes_back hold_places holds holds_envelopes holds_overrides "
+    "holds_small holds_taken_over holds_that_shrink kept_payload kustomize_mistakes large_holds lost_bindings "
+    "lost_holds lost_parts lost_runs lost_snapshots misspelt_moves mistakes moved_elsewhere moves_under_way "
+    "out_of_sight paced_removals pinned_owners renamed_clusters renamed_placements renames_with_holds "
+    "rollouts_with_slips slips slips_in_unfinished_rollouts slips_under_pins taken_back_under_way "
+    "taken_back_with_errors taken_over unclear_commits unsound_state",
+}
+"""Large tables in `tests/scenarios`, by part of the soak tier: `make test` plays one case in five, `make soak` all."""
+TABLES = {f"test_{name}.py": part for part, names in SAMPLED.items() for name in names.split()}
+EVERY = 5
+PARTS = ("crashes", "histories", "mutations", "pages", "properties", "races", "real", "removals", "scale", "walks")
 """The parts of the soak tier."""
 
 
@@ -36,6 +52,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     group = next((group for fixture, group in SHARED.items() if fixture in fixtures), item.nodeid.split("::")[0])
     if item.get_closest_marker("xdist_group") is None:
         item.add_marker(pytest.mark.xdist_group(group))
+    if (part := TABLES.get(item.path.name)) and item.path.parent.name == "scenarios":
+        item.add_marker(pytest.mark.soak(part) if SEEN[part] % EVERY else pytest.mark.deeper(part))
+        SEEN[part] += 1
 
 
 @pytest.hookimpl(trylast=True)
