@@ -48,6 +48,7 @@ real-parts: $(VENV)/.installed
 
 # At most 15 minutes on 2 cores. A run that exceeds a budget fails and names the file.
 test: lint real-parts
+	@$(BIN)/python -m compileall -q gitfleet benchmarks # before several workers do so at once
 	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n auto --dist loadgroup --no-loadscope-reorder --budget 1600 --session-timeout 1200
 
 # What is too dear for `make test`; each part takes at most 30 minutes. Its random examples differ from run to run.
