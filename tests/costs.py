@@ -22,7 +22,7 @@ SHOWN = 25
 WRITE_EVERY = 10.0
 """Seconds."""
 FILE_BUDGET = 60.0
-"""CPU seconds that a test file may cost in `make test`; the first one of several pays for the servers that they share."""
+"""CPU seconds that a test file may cost in `make test`; the first of several pays for the servers that they share."""
 LARGER: Mapping[str, float] = {}
 """The files that may cost more, and how much."""
 
