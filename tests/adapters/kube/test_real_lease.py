@@ -99,10 +99,10 @@ def test_who_may_not(server: ApiServer, place: tuple[str, str], tmp_path: Path) 
     sentence = str(refused.value)
     assert "leases.coordination.k8s.io" in sentence and 'User "nobody" cannot get' in sentence, sentence
     assert "the verbs get, create and update of leases" in sentence and "docs/scaling.md" in sentence
-    with pytest.raises(Forbidden, match="may not read Lease elsewhere/gitfleet"):
-        opened(server, ("elsewhere", "gitfleet"), tmp_path).read()
-    with pytest.raises(MissingPart, match="there is no namespace elsewhere"):
-        opened(server, ("elsewhere", "gitfleet"), tmp_path, user="admin").write("a", 15.0, None)
+    with pytest.raises(Forbidden, match="may not read Lease absent/gitfleet"):
+        opened(server, ("absent", "gitfleet"), tmp_path).read()
+    with pytest.raises(MissingPart, match="there is no namespace absent"):
+        opened(server, ("absent", "gitfleet"), tmp_path, user="admin").write("a", 15.0, None)
     with pytest.raises(MissingPart, match="runs in none") as nowhere:
         open_lease(ConnectionRules(service_account=tmp_path), place, CLOCK)
     assert "--kubeconfig FILE" in str(nowhere.value.hint)
