@@ -227,6 +227,7 @@ def failed(status: Any, cluster: str) -> dict[tuple[str, str], tuple[str, str]]:
     }
 
 
+@pytest.mark.soak("real")
 def test_what_a_cluster_refuses(config: ConfigRepo, program: Program, members: Members, tmp_path: Path) -> None:
     first = members.by_name["harmed"]
     placements = {f"web-{number}": case for number, case in enumerate(CASES.values())}

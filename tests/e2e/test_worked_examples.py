@@ -32,6 +32,7 @@ def payload(namespace: str, image: str) -> dict[str, str | None]:
     }
 
 
+@pytest.mark.soak("real")
 def test_example_1_a_bad_image_stops_on_one_cluster(config: ConfigRepo, program: Program, members: Members) -> None:
     namespace = members.namespace("example-1")
     rolling = {"maxUnavailable": 1, "maxSurge": 1}

@@ -97,6 +97,11 @@ class ApiServer:
         return self._process.running
 
     @property
+    def processes(self) -> tuple[ServerProcess | None, ...]:
+        """The server's process, and that of its controllers."""
+        return self._process, self._controller_manager
+
+    @property
     def pid(self) -> int | None:
         """The server's process id while it runs."""
         return self._process.pid

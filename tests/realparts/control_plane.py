@@ -92,6 +92,13 @@ class ControlPlanes:
             server.await_ready()
         return servers
 
+    def freeze(self, frozen: bool) -> None:
+        """Let every process hang, or run on: idle servers cost as much CPU as many tests."""
+        with self._lock:
+            for process in (self._etcd, *(part for server in self._servers.values() for part in server.processes)):
+                if process is not None:
+                    (process.freeze if frozen else process.thaw)()
+
     def close(self) -> None:
         """End every process and remove every file; harmless when done twice."""
         with self._lock:

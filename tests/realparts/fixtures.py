@@ -48,6 +48,30 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     return report
 
 
+_PLANES: list[ControlPlanes] = []
+"""The control planes of this process."""
+
+
+def _asks_for_servers(item: pytest.Item | None) -> bool:
+    return "control_planes" in getattr(item, "fixturenames", ())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let servers run for a test that asks for them."""
+    if _asks_for_servers(item):
+        for planes in _PLANES:
+            planes.freeze(False)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Let servers hang once the next test asks for none."""
+    if _asks_for_servers(item) and not _asks_for_servers(nextitem):
+        for planes in _PLANES:
+            planes.freeze(True)
+
+
 def _program(name: str) -> Path:
     try:
         return ensure_program(name)
@@ -94,7 +118,10 @@ def control_planes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Control
     except MissingRealPart as missing:
         give_up(missing)
     with ControlPlanes(assets, parent=tmp_path_factory.getbasetemp()) as planes:
+        _PLANES.append(planes)
         yield planes
+        _PLANES.remove(planes)
+        planes.freeze(False)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,13 @@ from tests.adapters.git.hubs import Hub, bare, clone_with_work_tree, git, two_on
 from tests.realparts.bad_servers import SmallDisk, small_disk
 from tests.realparts.git_http import GitHttpServer
 
-KINDS = ["memory", "bare", "file-url", "work-tree", pytest.param("http", marks=pytest.mark.real)]
+KINDS = [
+    "memory",
+    "bare",
+    pytest.param("file-url", marks=pytest.mark.soak("real")),
+    "work-tree",
+    pytest.param("http", marks=pytest.mark.real),
+]
 
 
 @pytest.fixture(params=KINDS)

@@ -166,7 +166,15 @@ GARBLED = [
 
 
 @pytest.mark.real
-@pytest.mark.parametrize(("part", "harm"), GARBLED, ids=[f"{part}: {harm.__name__}" for part, harm in GARBLED])
+@pytest.mark.parametrize(
+    ("part", "harm"),
+    [
+        pytest.param(
+            part, harm, id=f"{part}: {harm.__name__}", marks=() if harm is truncate else pytest.mark.soak("mutations")
+        )
+        for part, harm in GARBLED
+    ],
+)
 def test_a_mirror_of_a_remote_over_http_is_fetched_anew(
     part: str, harm: Callable[[Path, random.Random], None], sound: Path, git_http: GitHttpServer, tmp_path: Path
 ) -> None:
