@@ -18,7 +18,7 @@ LONGEST_ID = 100
 SEEN: Counter[str] = Counter()
 """How many tests of the large tables of a part were collected."""
 SAMPLED = {
-    "crashes": "crashes slips_after_kills unchanged_and_disturbed",
+    "crashes": "crashes slips_after_kills unchanged_and_disturbed unsound_commits",
     "removals": "app_rollouts_with_slips clock_jumps edited_state faulty_renames folds_with_slips garbled_state "
     "gates_and_moves gates_that_end handed_over held_takes_back hold_places holds holds_envelopes holds_overrides "
     "holds_small holds_taken_over holds_that_shrink kept_payload kustomize_mistakes large_holds lost_bindings "

@@ -81,6 +81,7 @@ def test_a_new_value_is_rolled_out_and_a_restart_is_not(world: BuiltWorld) -> No
     assert world.state_commits() == before
 
 
+@pytest.mark.soak("removals")
 @pytest.mark.parametrize(
     ("files", "says"),
     [
@@ -110,6 +111,7 @@ def test_a_slip_that_would_take_a_whole_release_away_is_held(
 YML = "resources/app/gitfleet-helm.yml"
 
 
+@pytest.mark.soak("removals")
 @pytest.mark.parametrize("edit", ["", "# later\n"])
 @pytest.mark.parametrize("ending", [".bak", ".tmp", ""])
 def test_a_release_file_that_is_renamed_twice_takes_nothing_away(world: BuiltWorld, ending: str, edit: str) -> None:

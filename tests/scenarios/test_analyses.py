@@ -92,6 +92,7 @@ def test_or_waits_until_it_measures_well() -> None:
     assert said(world, "go") == SUCCEEDED
 
 
+@pytest.mark.soak("crashes")
 @pytest.mark.parametrize("rules", [(GOOD,), (BAD,), (until(GOOD, 60), BAD)], ids=["good", "bad", "good, then bad"])
 def test_a_crash_at_any_checkpoint_asks_the_same_again_and_comes_to_the_same(rules: tuple[MetricRule, ...]) -> None:
     calm = world_with(*rules, count=2, onFailure="Rollback")

@@ -136,6 +136,7 @@ def test_what_was_accepted_last_goes_on_and_is_reconciled(what: str, fresh: bool
     judged(settled(str(path), path, tmp_path / "mirror"), *HARMS[what], tmp_path / "fresh" if fresh else None)
 
 
+@pytest.mark.soak("mutations")
 @pytest.mark.real
 @pytest.mark.parametrize("fresh", [False, True], ids=["the same process", "a process without a mirror"])
 @pytest.mark.parametrize("what", ["unsound", "a missing blob"])

@@ -53,6 +53,7 @@ def test_branches_that_are_not_asked_for_are_not_fetched(file_hub: Hub, tmp_path
     assert remote.list_tree(main), "what was read before is read on"
 
 
+@pytest.mark.soak("scale")
 @pytest.mark.real
 def test_a_hundred_thousand_branches_of_somebody_else(git_http: GitHttpServer, tmp_path: Path) -> None:
     path = git_http.create("hub")
