@@ -23,8 +23,8 @@ WRITE_EVERY = 10.0
 """Seconds."""
 FILE_BUDGET = 60.0
 """CPU seconds that a test file may cost in `make test`; the first of several pays for the servers that they share."""
-LARGER: Mapping[str, float] = {}
-"""The files that may cost more, and how much."""
+E2E_BUDGET = 120.0
+"""The same for a file of `tests/e2e`."""
 
 
 @dataclass
@@ -44,11 +44,12 @@ def cpu_seconds() -> float:
 
 def excesses(files: Mapping[str, Cost], total: float, budget: float) -> list[str]:
     """What exceeds its budget, a sentence each."""
+    budgets = {name: E2E_BUDGET if name.startswith("tests/e2e/") else FILE_BUDGET for name in files}
     found = [
-        f"{name} cost {cost.cpu:.0f} CPU seconds, more than {LARGER.get(name, FILE_BUDGET):.0f}: move cases "
-        "down to the pure package, or mark them `soak` (CONTRIBUTING.md)"
+        f"{name} cost {cost.cpu:.0f} CPU seconds, more than {budgets[name]:.0f}: move cases down to a pure package, or "
+        "mark them `soak` (CONTRIBUTING.md)"
         for name, cost in files.items()
-        if cost.cpu > LARGER.get(name, FILE_BUDGET)
+        if cost.cpu > budgets[name]
     ]
     return found + [f"all tests cost {total:.0f} CPU seconds, more than {budget:.0f}"] * (total > budget)
 
