@@ -99,7 +99,7 @@ def test_a_remote_that_forbids_it_gets_the_whole_history(
     for number in range(1, 12):
         next_value(world, number)
     assert length(world) > MOST and asked == 1
-    said = [one.message for one in caplog.records if LoopText.HISTORY_NOT_SHORTENED() in one.message]
+    said = [one.message for one in caplog.records if "is not shortened" in one.message]
     assert said == [f"the history of {STATE} is not shortened: nobody may force a push"]
 
 
