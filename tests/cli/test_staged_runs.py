@@ -333,7 +333,7 @@ def test_a_run_that_is_over_takes_no_answer(gitfleet: Shell, moving: Path) -> No
     commit(moving, builders.repo_files_for(later))
     gitfleet("run", "--once", moving)
     refused = "shop: its last run later was refused: " + RolloutText.REFERENCED_UPDATESTRATEGY_NOT_FOUND(
-        strategy_name="none"
+        strategy="none"
     )
     assert gitfleet("explain", "shop", "-C", moving).out.startswith(refused)
     before = git(moving, "rev-parse", "main")

@@ -8,7 +8,6 @@ import pytest
 
 from gitfleet.errors import Forbidden, LostRace
 from gitfleet.loop import state_commits
-from gitfleet.loop.texts import LoopText
 from gitfleet.ports.repos import BranchChange
 from tests.builders import config_map, fleet_config, member_cluster, namespace, pick_fixed, placement
 from tests.scenarios.world import World
