@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 from collections import Counter
 from collections.abc import Set
 
@@ -77,6 +78,11 @@ def tiers_of(item: pytest.Item) -> Set[str]:
     if unknown := found - {*PARTS, "test"}:
         raise pytest.UsageError(f"{item.nodeid}: {', '.join(unknown)} is no part of the soak tier: {', '.join(PARTS)}")
     return found
+
+
+def pytest_configure() -> None:
+    """Silence what a client of an earlier test still says of its server: that is no line of the test that runs."""
+    logging.getLogger("urllib3").setLevel(logging.ERROR)
 
 
 def pytest_collection_finish() -> None:
