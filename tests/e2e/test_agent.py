@@ -152,6 +152,7 @@ def _agent_health(config: ConfigRepo) -> str:
     return str([c["message"] for c in status["agentStatus"][0]["conditions"] if c["type"] == "Healthy"])
 
 
+@pytest.mark.soak("real")
 def test_an_agent_without_anything_to_do_reports_once(
     git_http: GitHttpServer, config: ConfigRepo, program: Program, members: Members
 ) -> None:

@@ -26,8 +26,6 @@ SIMULATED = {"simulated": True}
 RENDERED = "gitfleet/rendered"
 _DIGEST = re.compile(r'(gitfleet\.dev/digest: )"?[0-9a-f]{64}"?')
 """Of a request for approval: what it is of has times in it."""
-TELLING = ("performing: half",)
-"""The step at which a process dies in `make test`; `make soak` takes every step."""
 NAMES = ("c1", "c2", "c3")
 
 
@@ -151,9 +149,8 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> End:
     return story.end()
 
 
-@pytest.mark.parametrize(
-    "step", [pytest.param(step, marks=() if step in TELLING else pytest.mark.soak("crashes")) for step in STEPS]
-)
+@pytest.mark.soak("crashes")
+@pytest.mark.parametrize("step", STEPS)
 def test_kill_at_a_step_of_the_first_commit_and_at_another_one_of_the_second(
     step: str, tmp_path: Path, undisturbed: End
 ) -> None:
