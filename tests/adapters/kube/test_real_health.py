@@ -107,7 +107,7 @@ def test_what_real_controllers_report_is_named(server: ApiServer, tmp_path: Path
     with server.client() as client:
         core = CoreV1Api(client)
         for _ in range(300):
-            if core.read_namespaced_resource_quota("web", NAME).status.used:
+            if core.read_namespaced_resource_quota("web", NAME).status.used == {"pods": "1"}:
                 break
             time.sleep(0.2)
         web = slow(NAME)
