@@ -97,7 +97,7 @@ def _signed_by(remote: GitRemote, key: Path | None) -> Callable[[str], bool] | N
     public = key.with_name(f"{key.name}.pub")
     words = public.read_text(encoding="utf-8", errors="replace").split()[:2] if public.is_file() else []
     keys = SignerKeys(ssh=f'agent namespaces="git" {" ".join(words)}\n'.encode())
-    return lambda commit: bool(words) and bool(remote.signer(commit, keys)[0])
+    return lambda commit: bool(words) and bool(remote.signer(commit, keys, SystemClock().now()).name)
 
 
 @dataclass(slots=True)

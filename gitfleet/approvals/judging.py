@@ -28,8 +28,15 @@ _ID_DIGITS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
+    """Whose approval counts: the name and (where commits must be signed) the fingerprint of the key."""
+
     person: str
+    key: str
     required: int
+
+    def is_same(self, other: _Counted) -> bool:
+        """Whether this is the same person: names and keys must both differ, since a file gives keys their names."""
+        return self.person.lower() == other.person.lower() or (self.key != "" and self.key == other.key)
 
 
 def judge(
@@ -42,8 +49,8 @@ def judge(
     """Whether those approvals that are meant for a request approve it. One rejection among them rejects, whoever wrote
     it. `facts` None: nobody could look at the commits, and then an approval counts only where `policy` does not ask
     who gave it."""
-    counted: list[_Counted] = []
-    faults: list[Fault] = []
+    counted, required = list[_Counted](), 1
+    faults, again = list[Fault](), list[Fault]()
     deciding: Condition | None = None
     for approval in meant:
         condition = find_condition(approval.conditions, APPROVED)
@@ -57,19 +64,20 @@ def judge(
             return Verdict(answer=condition, faults=tuple(faults))
         else:
             known = _unverified(policy) if facts is None else facts.get(approval.key, _NOT_SEEN)
-            result = _judged(known, now)
-            bound = approval.digest is not None or asked.digest[:_ID_DIGITS] in asked.name  # as a hold's name does
-            if not isinstance(result, str) and known.policy.allowed_signers is not None and not bound:
-                result = _NO_DIGEST
+            result = _judged(known, approval, asked, now)
             if isinstance(result, str):
                 faults.append(fault_of(approval, result))
+                continue
+            required = max(required, result.required)
+            if any(map(result.is_same, counted)):
+                again.append(fault_of(approval, ApprovalsText.BY_SAME_PERSON(person=result.person)))
             else:
                 counted.append(result)
                 deciding = deciding or condition
-    people = sorted({one.person for one in counted})
-    required = max((one.required for one in counted), default=1)
+    people = sorted(one.person for one in counted)
     if deciding is not None and len(people) >= required:
         return Verdict(answer=deciding, faults=tuple(faults))
+    faults += again  # what is enough needs no others
     names = named_briefly(people, _MOST_NAMED)
     by = ApprovalsText.APPROVALS_ARE_THERE_BY(count=len(people), required=required, people=names)
     return Verdict(waits="; ".join([*([by] if people else []), *map(str, faults)]), faults=tuple(faults))
@@ -97,7 +105,7 @@ def _unverified(policy: ApprovalPolicy) -> ApprovalFacts:
     return ApprovalFacts(failure=ApprovalsText.WHO_GAVE_CANNOT_VERIFIED_HERE() if policy != ApprovalPolicy() else "")
 
 
-def _judged(facts: ApprovalFacts, now: datetime) -> _Counted | str:
+def _judged(facts: ApprovalFacts, approval: Approval, asked: Asked, now: datetime) -> _Counted | str:
     """The person whose approval counts, or why it does not."""
     policy = facts.policy
     if facts.failure:
@@ -111,16 +119,27 @@ def _judged(facts: ApprovalFacts, now: datetime) -> _Counted | str:
         return found
     person, commit = found
     if commit is None:
-        return _Counted(person, policy.required)
+        return _Counted(person, "", policy.required)
+    if sentence := _wrong_date(commit, policy.expires_after, asked.since, now):
+        return sentence
+    if policy.separate_duties and not facts.authors.isdisjoint({person.lower(), commit.author, commit.committer}):
+        return ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES(person=person)
+    bound = approval.digest is not None or asked.digest[:_ID_DIGITS] in asked.name  # as a hold's name does
+    if policy.allowed_signers is not None and not bound:
+        return _NO_DIGEST
+    return _Counted(person, commit.key, policy.required)
+
+
+def _wrong_date(commit: ApprovalCommit, expires: float | None, since: datetime | None, now: datetime) -> str:
+    """Why the date of a commit does not count: it is whatever its maker wrote, and times of requests are ours."""
     name = f"its commit {commit.id[:_ID_DIGITS]}"
     if commit.at > now + _CLOCKS_DIFFER:
         return ApprovalsText.COUNTS_NOTHING_SINCE_SAYS_MADE(name=name)
-    if policy.expires_after is not None and now - commit.at > timedelta(seconds=policy.expires_after):
-        limit = seconds_text(policy.expires_after)
-        return ApprovalsText.EXPIRED_OLDER_EXPIRESAFTER(name=name, limit=limit)
-    if policy.separate_duties and not facts.authors.isdisjoint({person.lower(), commit.author, commit.committer}):
-        return ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES(person=person)
-    return _Counted(person, policy.required)
+    if expires is not None and now - commit.at > timedelta(seconds=expires):
+        return ApprovalsText.EXPIRED_OLDER_EXPIRESAFTER(name=name, limit=seconds_text(expires))
+    if since is not None and commit.at < since - _CLOCKS_DIFFER:
+        return ApprovalsText.COUNTS_NOTHING_DATED_BEFORE(name=name)
+    return ""
 
 
 def _giver(facts: ApprovalFacts) -> tuple[str, ApprovalCommit | None] | str:

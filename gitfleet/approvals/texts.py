@@ -18,7 +18,11 @@ class ApprovalsText(TextTable):
     BEFORE_ASKED_APPROVAL_ONE_REQUEST = (
         "was there before it was asked for, and an approval is for one request; approve again"
     )
+    BY_SAME_PERSON = "is by {person} or a key that approved already; another person with another key must approve"
     COUNTS_NOTHING_APPROVE_AGAIN_KEY = "counts for nothing: {whys}; approve again with a key of allowedSigners"
+    COUNTS_NOTHING_DATED_BEFORE = (
+        "counts for nothing, since {name} has a date before the request; approve again, with a clock that is right"
+    )
     COUNTS_NOTHING_FILE_OTHER_DOCUMENTS = "counts for nothing in a file with other documents; give it a file of its own"
     COUNTS_NOTHING_NO_ANNOTATION = "counts for nothing, as it has no annotation {digest}, without which a signed commit may be meant for another request (allowedSigners); use gitfleet approve, or merge the request's branch"
     COUNTS_NOTHING_SINCE = "counts for nothing, since {failure}"

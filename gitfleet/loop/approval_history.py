@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -22,7 +22,7 @@ from gitfleet.loop.texts import LoopText
 from gitfleet.model.approvals import ApprovalCommit, ApprovalFacts, Asked, Change, FactsByApproval
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
-from gitfleet.ports.repos import CommitFacts, HistoryReader, RepoReader, SignerKeys
+from gitfleet.ports.repos import CommitFacts, HistoryReader, RepoReader, Signature, SignerKeys
 from gitfleet.state import FLEET_FILE
 
 _LARGEST_BYTES: Final = 1 << 20
@@ -33,17 +33,20 @@ _PLAIN: Final = ("100644", "100755")
 _MOST_ANCESTORS: Final = 1000
 _MOST_EDITS: Final = 10
 """So often an approval may be written another way after it was given: a commit is read for each."""
+_VERIFIED_FOR: Final = timedelta(minutes=1)
+"""So long a signature that was verified stays so: its key may have an end."""
 ReadAt = Callable[[str], Desired]
 
 
 class PolicyFrom(NamedTuple):
     """The approvals that there are, how to read a commit, and the one that was reconciled last: with `alone` its policy
-    is the only one."""
+    is the only one. Keys must be valid `now`."""
 
     approvals: Mapping[NamespacedName, Approval]
     read_at: ReadAt
     reconciled: str | None
     alone: bool
+    now: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +59,15 @@ class OwnPolicy:
 
 @dataclass(slots=True, kw_only=True)
 class ApprovalHistory:
-    """Looks at the commits of approvals. What is remembered saves work: a commit says the same each time."""
+    """Looks at the commits of approvals. What is remembered saves work: a commit says the same each time, and its
+    signature for a while."""
 
     history: HistoryReader
     reader: RepoReader
     own: OwnPolicy | None = None
-    _known: dict[tuple[str, NamespacedName, Asked, str | None], ApprovalFacts] = field(default_factory=dict)
+    _known: dict[tuple[str, NamespacedName, Asked, str | None], tuple[ApprovalFacts, datetime]] = field(
+        default_factory=dict
+    )
 
     def rewrite(
         self, branch: str, wanted: Desired, before: FleetState, now: datetime, read_at: ReadAt
@@ -79,7 +85,7 @@ class ApprovalHistory:
             digits = key.name.partition(".")[0].removeprefix(REWRITE_PREFIX) if not key.namespace else ""
             for new in (oid for oid in line if digits and oid[: len(digits)] == digits):
                 asked = Rewrite(branch=branch, old=old, new=new).request()
-                facts = self.facts(wanted, [asked], read_at, old, alone=True)
+                facts = self.facts(wanted, [asked], read_at, old, now, alone=True)
                 meant = approvals.given(asked, wanted.approvals_by_request)
                 verdict = approvals.judge(asked, meant, facts, ApprovalPolicy(), now)
                 if verdict.answer is not None and verdict.answer.status is Status.TRUE:
@@ -96,23 +102,25 @@ class ApprovalHistory:
         asked: Iterable[Asked],
         read_at: ReadAt,
         reconciled: str | None,
+        now: datetime,
         *,
         alone: bool = False,
     ) -> FactsByApproval:
         """What is known of the approvals that are meant for what is asked, where the commit `reconciled` was reconciled
         last; with `alone` no other's policy holds. What cannot be found out is its `failure`: such an approval counts
         for nothing."""
-        found, where = {}, PolicyFrom(wanted.approvals, cache(read_at), reconciled, alone)
+        found, where = {}, PolicyFrom(wanted.approvals, cache(read_at), reconciled, alone, now)
         for one in asked:
             for approval in approvals.given(one, wanted.approvals_by_request):
                 place = (wanted.commit, approval.key, one, reconciled)
-                known = self._known.get(place)
-                if known is None:
+                known, at = self._known.get(place, (None, now))
+                signed = known is not None and known.policy.allowed_signers is not None
+                if known is None or (signed and abs(now - at) >= _VERIFIED_FOR):
                     known, lasting = self._tried(wanted.commit, approval, one, where)
                     if len(self._known) >= _MOST_KEPT:
                         self._known.clear()
                     if lasting:
-                        self._known[place] = known
+                        self._known[place] = (known, now)
                 found[approval.key] = known
         return found
 
@@ -130,7 +138,7 @@ class ApprovalHistory:
         fresh = [about for about in found if self.history.is_ancestor(about.id, asked.commit) is not True]
         authors = self._authors(head, asked) if policy.separate_duties else ()
         return ApprovalFacts(
-            commits=tuple(self._commit(about, keys) for about in fresh),
+            commits=tuple(self._commit(about, keys, where.now) for about in fresh),
             policy=policy,
             documents=self._documents(approval),
             older=found[0] not in fresh,
@@ -183,31 +191,34 @@ class ApprovalHistory:
             known = (change.after,) if change.after else ()
             yield from self.history.authors(change.commit or head, known, change.paths)
 
-    def _commit(self, about: CommitFacts, keys: Collection[SignerKeys]) -> ApprovalCommit:
-        """A commit of an approval; whoever signed it has a key in each of `keys`."""
-        signer, why = "", ""
+    def _commit(self, about: CommitFacts, keys: Collection[SignerKeys], now: datetime) -> ApprovalCommit:
+        """A commit of an approval; whoever signed it has a key in each of `keys`, and the name that the first gives."""
+        signed = Signature()
         for one in keys:
-            signer, why = self.history.signer(about.id, one)
-            if not signer:
+            found = self.history.signer(about.id, one, now)
+            signed = signed if signed.name and found.name else found
+            if not found.name:
                 break
         return ApprovalCommit(
             id=about.id,
             author=about.author[1].lower(),
             committer=about.committer[1].lower(),
             at=about.at,
-            signer=signer,
-            unsigned=why,
+            signer=signed.name,
+            key=signed.key,
+            unsigned=signed.why,
         )
 
     def _policy(
         self, brought: CommitFacts, asked: Asked, where: PolicyFrom
     ) -> tuple[ApprovalPolicy, Collection[SignerKeys]]:
         """The strictest of the policies that hold, and the keys of each. Whoever pushes an approval chooses the parents
-        of its commit, but neither the commit at which it was asked for nor the one that was reconciled last."""
+        of its commit, but neither the commit at which it was asked for nor the one that was reconciled last: these come
+        first, so that all approvals of a request name people by the same file."""
         if self.own is not None:
             return self.own.policy, (self.own.keys,) if self.own.policy.allowed_signers is not None else ()
-        others = () if where.alone else (*brought.parents[:1], asked.commit)
-        policies = {commit: _policy_at(commit, where.read_at) for commit in (*others, where.reconciled) if commit}
+        commits = (where.reconciled,) if where.alone else (asked.commit, where.reconciled, *brought.parents[:1])
+        policies = {commit: _policy_at(commit, where.read_at) for commit in commits if commit}
         keys = (
             SignerKeys(ssh=self._file(allowed.ssh, commit), gpg=self._file(allowed.gpg, commit))
             for commit, policy in policies.items()

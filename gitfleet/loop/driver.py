@@ -253,18 +253,18 @@ class Driver:
             self.pull.gather(self._heads, self.branches, clusters)
         observations = self._kept.observe(self.fanout, clusters, self.workloads.keys(before, wanted, clusters))
         seen = self.workloads.with_pods(self.fanout, before, clusters, observations)
-        given, told = self.approvals_of(wanted, before), self.asked_clusters.known(seen, now)
+        given, told = self.approvals_of(wanted, before, now), self.asked_clusters.known(seen, now)
         inputs = Inputs(desired=wanted, before=before, observations=told, now=now, approvals=given)
         return self.workloads.told(inputs, self.pull.refused_steps() if self.pull is not None else ())
 
-    def approvals_of(self, wanted: Desired, before: FleetState) -> FactsByApproval | None:
+    def approvals_of(self, wanted: Desired, before: FleetState, now: datetime) -> FactsByApproval | None:
         """How the approvals came to the watched branch that may answer what waits; None where nobody looks."""
         if self.approvals is None:
             return None
         asked = [removals.asked(hold) for hold in before.holds.values()]
         asked += run_approvals.asked_of_people(before, wanted)
         read_at = partial(self.desired_trees.at, state=before)
-        return self.approvals.facts(wanted, asked, read_at, before.observed_commit)
+        return self.approvals.facts(wanted, asked, read_at, before.observed_commit, now)
 
     def load_state(self, head: str | None) -> FleetState:
         """The state at a head of the state branch."""

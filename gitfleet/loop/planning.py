@@ -45,7 +45,7 @@ class Planning:
             return self.driver.observe_unseen(decision)
         clusters, known = {**before.clusters, **wanted.clusters}, self._recorded(before)
         observations = {name: _empty(cluster) for name, cluster in clusters.items() if name not in known}
-        given = self.driver.approvals_of(wanted, before)
+        given = self.driver.approvals_of(wanted, before, self.now)
         inputs = Inputs(desired=wanted, before=before, observations=observations, now=self.now, approvals=given)
         decision = self.driver.decide(inputs)
         decision, recorded = _with_recorded(decision)

@@ -149,10 +149,10 @@ class PullReports:
 
     def _check_signature(self, head: str, keys: tuple[str, ...]) -> None:
         allowed = "".join(f'agent namespaces="git" {" ".join(key.split()[:2])}\n' for key in keys)
-        signer, why = self.history.signer(head, SignerKeys(ssh=allowed.encode()))
-        if not signer:
+        signed = self.history.signer(head, SignerKeys(ssh=allowed.encode()), self.clock.now())
+        if not signed.name:
             raise InvalidContent(
-                LoopText.NOT_COUNT(replace=why.replace("allowedSigners", "spec.connection.publicKeys"))
+                LoopText.NOT_COUNT(replace=signed.why.replace("allowedSigners", "spec.connection.publicKeys"))
             )
 
     def _seen(

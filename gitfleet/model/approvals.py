@@ -36,7 +36,8 @@ class Asked:
     `digest` what it is bound to, `snapshot` the index of the snapshot that a stage's run rolls out.
 
     `commit` is the watched branch's at which it was asked for, `after` the one that was reconciled before that
-    ("": not known): what lies between them is what is approved, or `changes` where there are any.
+    ("": not known): what lies between them is what is approved, or `changes` where there are any. `since` is when it
+    was asked for, by gitfleet's clock (None: not known).
     """
 
     name: str
@@ -47,6 +48,7 @@ class Asked:
     aliases: tuple[str, ...] = ()
     snapshot: str = ""
     changes: tuple[Change, ...] = ()
+    since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,14 +63,15 @@ class ApprovalRequest(Asked):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalCommit:
-    """A commit by which an approval came to the watched branch: the emails of its author and committer, when it was
-    committed, and who signed it ("": nobody who may, as `unsigned` says)."""
+    """A commit by which an approval came to the watched branch: the emails of its author and committer, the date that
+    it gives itself, who signed it ("": nobody who may, as `unsigned` says), and the fingerprint of that key."""
 
     id: str
     author: str
     committer: str
     at: datetime
     signer: str = ""
+    key: str = ""
     unsigned: str = ""
 
 

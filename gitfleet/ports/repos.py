@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +129,15 @@ class SignerKeys:
     gpg: bytes | None = None
 
 
+class Signature(NamedTuple):
+    """Who signed a commit: the principal that the keys name and the fingerprint of the key; without a `name`, `why` is
+    the end of a sentence."""
+
+    name: str = ""
+    key: str = ""
+    why: str = ""
+
+
 class HistoryReader(Protocol):
     """Reads who made commits of one remote, and why."""
 
@@ -148,8 +157,9 @@ class HistoryReader(Protocol):
         of the commits `known` has, those alone that touched one of these files and folders (none: whatever). Merges
         count where they leave a file as no parent has it. BadInput where these are too many."""
 
-    def signer(self, commit: str, keys: SignerKeys) -> tuple[str, str]:
-        """Who of the owners of these keys signed a commit ("": none of them), and why it is nobody."""
+    def signer(self, commit: str, keys: SignerKeys, now: datetime) -> Signature:
+        """Who of the owners of these keys signed a commit, with a key that was valid at the commit's own date, and is
+        valid `now`: the date is whatever its maker wrote."""
 
 
 class RepoWriter(Protocol):

@@ -21,7 +21,7 @@ Holds = Mapping[str, Hold]
 
 def asked(hold: Hold) -> Asked:
     """What a hold asks of people."""
-    return Asked(name=hold.name, digest=hold.digest, commit=hold.commit, after=hold.after)
+    return Asked(name=hold.name, digest=hold.digest, commit=hold.commit, after=hold.after, since=hold.since)
 
 
 def answered(holds: Holds, verdicts: Mapping[str, Verdict]) -> dict[str, Hold]:

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from gitfleet.errors import BadInput, GitfleetError, LostRace
 from gitfleet.formats import git_names as names
 from gitfleet.formats.git_names import blob_id
-from gitfleet.ports.repos import BranchChange, CommitFacts, SignerKeys, TreeEntry
+from gitfleet.ports.repos import BranchChange, CommitFacts, Signature, SignerKeys, TreeEntry
 from gitfleet.simulation.memory_trees import EMPTY, Folder, differences
 
 
@@ -191,9 +191,9 @@ class MemoryRepo:
         before = self._commit(made.parent).tree if made.parent is not None else EMPTY
         return any(f"{path}/".startswith(f"{one}/") for path in differences(before, made.tree) for one in paths)
 
-    def signer(self, commit: str, keys: SignerKeys) -> tuple[str, str]:
+    def signer(self, commit: str, keys: SignerKeys, now: datetime) -> Signature:
         """Nobody: commits in memory have no signatures."""
-        return "", "is not signed"
+        return Signature(why="is not signed")
 
     # -- for tests and simulations
 

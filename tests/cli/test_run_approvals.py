@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from tests import builders
 from tests.cli.conftest import Shell, copied, git, tiered
 from tests.cli.test_approvals import Person, after_it_was_taken_back, as_person, assert_status_says, merge_into
 from tests.realparts import signers
+from tests.texts import part
 
 POLICY = """\
 apiVersion: gitfleet.dev/v1alpha1
@@ -205,7 +206,47 @@ def of_an_earlier_run_of_the_name(gate: Gate) -> str:
     return ApprovalsText.ANOTHER_REQUEST(asked=gate.request, digest="its annotation gitfleet.dev/digest says")
 
 
+def by_a_key_renamed_between(gate: Gate) -> str:
+    """Eve's push gives Bob's key another name, which is reconciled, and Bob approves on top of that once more."""
+    gate.approve("bob")
+    lines = (gate.repo / "keys" / "signers").read_text().replace("bob@", "zed@")
+    as_person(gate.repo, gate.people["eve"], timedelta(), "commit", files={"keys/signers": lines})
+    assert run(["run", "--once", str(gate.repo)]) == 0
+    gate.approve("bob", ".2")
+    return TWICE
+
+
+def self_given_under_another_name(gate: Gate) -> str:
+    """Eve's push gives Ann's key another name, by which Ann approves her own change, and it is reconciled."""
+    gate.approve("bob")
+    lines = (gate.repo / "keys" / "signers").read_text().replace("ann@", "zed@")
+    as_person(gate.repo, gate.people["eve"], timedelta(), "commit", files={"keys/signers": lines})
+    zed = Person("zed", gate.people["ann"].key)
+    as_person(gate.repo, zed, timedelta(), "commit", files={gate.path(".2"): gate.text(".2")})
+    as_person(gate.repo, gate.people["eve"], timedelta(), "commit", files={"NOTES": "later"})
+    assert run(["run", "--once", str(gate.repo)]) == 0
+    return BY_ANN
+
+
+def by_a_key_that_expired(gate: Gate) -> str:
+    """It ended yesterday, and its commit says that it is of the day before."""
+    ended = f"{datetime.now(UTC) - timedelta(hours=24):%Y%m%d}"
+    lines = (gate.repo / "keys" / "signers").read_text().splitlines()
+    limited = [line.replace(" ", f' valid-before="{ended}" ', 1) if "cyd" in line else line for line in lines]
+    policy = POLICY.replace(", expiresAfter: 1h", "")
+    files = {"keys/signers": "\n".join(limited), "gitfleet.yaml": policy}
+    as_person(gate.repo, gate.people["ann"], timedelta(), "commit", files=files)
+    gate.start("ann", "next")
+    assert run(["run", "--until-settled", str(gate.repo)]) == 0
+    later = replace(gate, run="next")
+    later = replace(later, digest=later.asked())
+    later.approve("bob")
+    later.approve("cyd", ".2", ago=72)
+    return "is signed with a key that is not valid now"
+
+
 ONE = ApprovalsText.APPROVALS_ARE_THERE_BY(count="1", required="2", people="bob@example.com")
+TWICE = ApprovalsText.BY_SAME_PERSON(person="bob@example.com")
 BY_ANN = ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES(person="ann@example.com")
 
 
@@ -224,7 +265,11 @@ def reformat(gate: Gate, who: str, *numbers: str) -> None:
 
 COUNT_FOR_NOTHING: dict[str, Callable[[Gate], str]] = {
     "one of two": beside_bobs(ONE),
-    "twice by the same person": beside_bobs(ONE, "bob"),
+    "twice by the same person": beside_bobs(TWICE, "bob"),
+    "twice by a key that was renamed between": by_a_key_renamed_between,
+    "self-given under another name": self_given_under_another_name,
+    "by a key that expired": by_a_key_that_expired,
+    "dated before the request": beside_bobs(part(ApprovalsText.COUNTS_NOTHING_DATED_BEFORE), "cyd", ago=0.5),
     "unsigned": beside_bobs("is not signed", "cyd", sign=False),
     "forged": beside_bobs("is signed with a key that allowedSigners does not have", "eve"),
     "self-given": beside_bobs(BY_ANN, "ann"),
@@ -243,7 +288,7 @@ COUNT_FOR_NOTHING: dict[str, Callable[[Gate], str]] = {
 }
 
 
-@pytest.mark.parametrize("give", tiered(COUNT_FOR_NOTHING, "one of two", "by who wrote an earlier commit"))
+@pytest.mark.parametrize("give", tiered(COUNT_FOR_NOTHING, "one of two", "by who wrote an earlier commit", "twice by a key that was renamed between"))
 def test_an_approval_of_a_stage_that_counts_for_nothing_says_why(
     gitfleet: Shell, gate: Gate, give: Callable[[Gate], str]
 ) -> None:

@@ -283,7 +283,8 @@ def test_an_answer_to_no_hold_and_one_that_does_not_count_are_said() -> None:
     merged = ApprovalCommit(id="c", author="a@x", committer="a@x", at=NOW - timedelta(hours=2))
     for hours, waits in ((1, True), (3, False)):
         facts = ApprovalFacts(commits=(merged,), policy=ApprovalPolicy(expires_after=hours * 3600))
-        given = inputs(held(B, C), answers="True", approvals={NamespacedName("", "h"): facts})
+        early = replace(held(B, C), since=NOW - timedelta(hours=3))
+        given = inputs(early, answers="True", approvals={NamespacedName("", "h"): facts})
         decision, _ = decide_with_holds(given, leaving(given, [], A))
         (left,) = decision.after.holds.values()
         assert (left.answer is None) is waits

@@ -551,7 +551,8 @@ def test_an_answer_is_that_of_the_request_whoever_gave_it_under_which_name() -> 
     merged = ApprovalCommit(id="c", author="a@x", committer="a@x", at=NOW - timedelta(hours=2))
     for hours, status in ((1, "Unknown"), (3, "True")):
         seen = ApprovalFacts(commits=(merged,), policy=ApprovalPolicy(expires_after=hours * 3600))
-        (found,) = answers_to([REQUEST], replace(given(YES), approvals={YES.key: seen}), []).values()
+        early = replace(REQUEST, created=NOW - timedelta(hours=3))
+        (found,) = answers_to([early], replace(given(YES), approvals={YES.key: seen}), []).values()
         assert found.conditions[0].status.value == status
 
 

@@ -61,7 +61,7 @@ def test_only_the_file_of_the_watched_branch_answers(
 
 def test_a_hold_is_asked_for_by_all_that_names_it() -> None:
     known = replace(hold(NAME, [A]), commit="e", after="b")
-    assert asked(known) == Asked(name=NAME, digest="d", commit="e", after="b")
+    assert asked(known) == Asked(name=NAME, digest="d", commit="e", after="b", since=known.since)
 
 
 def test_an_answer_that_does_not_count_is_said_by_the_hold() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 
 from gitfleet.adapters.git.reader import GitReader
 from gitfleet.adapters.git.signing import signer_of
 from gitfleet.errors import BadInput
 from gitfleet.formats import git_names as names
-from gitfleet.ports.repos import SignerKeys
+from gitfleet.ports.repos import Signature, SignerKeys
 
 _MOST_COMMITS = 10_000
 _BEGIN, _AND = "\x01", "\x02"
@@ -67,10 +68,10 @@ class GitHistory(GitReader):
         emails = (_email(who) for line in lines for who in line.rstrip("\0\n").split(_AND))
         return {email for email in emails if email}
 
-    def signer(self, commit: str, keys: SignerKeys) -> tuple[str, str]:
-        """Who of the owners of these keys signed a commit, as git verifies it; "" and why where it is nobody."""
+    def signer(self, commit: str, keys: SignerKeys, now: datetime) -> Signature:
+        """HistoryReader.signer, as git verifies it."""
         self.about(commit)
-        return signer_of(self._connection.mirror.git_dir, names.check_object_id(commit), keys)
+        return signer_of(self._connection.mirror.git_dir, names.check_object_id(commit), keys, now)
 
 
 def _email(who: str) -> str:

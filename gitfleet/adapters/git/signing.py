@@ -6,6 +6,7 @@ import os
 import re
 import tempfile
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from gitfleet.adapters.git.errors import quote_of
@@ -16,13 +17,15 @@ from gitfleet.adapters.git.runner import GitResult, GitRunner
 from gitfleet.adapters.programs import run_program
 from gitfleet.errors import BadInput
 from gitfleet.formats import git_names as names
-from gitfleet.ports.repos import BranchChange, Person, SignerKeys
+from gitfleet.ports.repos import BranchChange, Person, Signature, SignerKeys
 
 _SECONDS = 30.0
 _OUTPUT_BYTES = 1 << 16
-_GOOD_SSH = re.compile(r'^Good "git" signature for (\S+) with \S+ key SHA256:', re.MULTILINE)
+_SHA256_DIGITS = 64
+_GOOD_SSH = re.compile(r'^Good "git" signature for (\S+) with \S+ key (SHA256:\S+)$', re.MULTILINE)
 _GOOD_GPG = re.compile(r"^\[GNUPG:\] GOODSIG [0-9A-F]+ (.+)$", re.MULTILINE)
 _VALID_GPG = re.compile(r"^\[GNUPG:\] VALIDSIG .*\b([0-9A-F]{40,64})$", re.MULTILINE)
+_EMAIL = re.compile(r"<([^<>\s]+)>$")
 _SIGNING = ("user.signingkey", "gpg.format")
 
 
@@ -63,11 +66,12 @@ def commit_signed(git_dir: Path, person: Person, change: BranchChange, tree: str
     return names.check_object_id(result.output.decode("ascii", errors="replace").strip())
 
 
-def signer_of(git_dir: Path, commit: str, keys: SignerKeys) -> tuple[str, str]:
-    """Who of the owners of these keys signed a commit; "" and the end of a sentence that says why it is nobody.
+def signer_of(git_dir: Path, commit: str, keys: SignerKeys, now: datetime) -> Signature:
+    """Who of the owners of these keys signed a commit; as HistoryReader.signer.
 
     git verifies it, with these keys alone: no settings and no keyring of this process's user count, and no other
-    program than gpg and ssh-keygen runs.
+    program than gpg and ssh-keygen runs. For a key of SSH, git asks whether it was valid at the commit's date, and this
+    asks again for `now`. gpg verifies keys at this machine's time.
     """
     with tempfile.TemporaryDirectory(prefix="gitfleet-signers-", ignore_cleanup_errors=True) as home:
         signers, ring = Path(home, "allowed_signers"), Path(home, "gpg.asc")
@@ -89,25 +93,48 @@ def signer_of(git_dir: Path, commit: str, keys: SignerKeys) -> tuple[str, str]:
             try:
                 run_program(read, environment=plain, folder=Path(home), seconds=_SECONDS, largest_output=_OUTPUT_BYTES)
             except OSError:
-                return "", "cannot be verified, since gpg does not run here"
-        result = GitRunner(git_dir, environment).run("verify-commit", "--raw", commit, seconds=_SECONDS)
+                return Signature(why="cannot be verified, since gpg does not run here")
+        git = GitRunner(git_dir, environment)
+        result = git.run("verify-commit", "--raw", commit, seconds=_SECONDS)
+        if result.ok and (ssh := _GOOD_SSH.search(result.errors)):
+            raw = git.run("cat-file", "commit", commit, seconds=_SECONDS).output
+            valid = ssh[1] in _principals(raw, commit, signers, now)
+            return Signature(ssh[1], ssh[2]) if valid else Signature(why="is signed with a key that is not valid now")
     return _verdict(result)
 
 
-def _verdict(result: GitResult) -> tuple[str, str]:
-    """What `verify-commit --raw` came to."""
-    if result.ok and (ssh := _GOOD_SSH.search(result.errors)):
-        return ssh[1], ""
+def _principals(raw: bytes, commit: str, signers: Path, now: datetime) -> Sequence[str]:
+    """Whom the key that signed a commit belongs to now. None where it has several signatures: which of them git
+    verified is not known."""
+    header = b"gpgsig-sha256" if len(commit) == _SHA256_DIGITS else b"gpgsig"
+    found = re.findall(rb"^" + header + rb" (.*(?:\n .*)*)", raw.partition(b"\n\n")[0], re.MULTILINE)
+    if len(found) != 1:
+        return ()
+    signature = signers.with_name("signature")
+    signature.write_bytes(found[0].replace(b"\n ", b"\n") + b"\n")
+    when = f"-Overify-time={now.astimezone():%Y%m%d%H%M%S}"  # local, as git gives it and the file has it
+    command = ("ssh-keygen", "-Y", "find-principals", "-s", str(signature), "-f", str(signers), when)
+    plain = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
+    zone = {"TZ": os.environ["TZ"]} if "TZ" in os.environ else {}
+    ended = run_program(
+        command, environment=plain | zone, folder=signers.parent, seconds=_SECONDS, largest_output=_OUTPUT_BYTES
+    )
+    return ended.output.decode(errors="replace").splitlines() if ended.code == 0 else ()
+
+
+def _verdict(result: GitResult) -> Signature:
+    """What `verify-commit --raw` came to, where it is no good signature of SSH."""
     good, valid = _GOOD_GPG.search(result.errors), _VALID_GPG.search(result.errors)
     if result.ok and good and valid:
-        return f"{good[1]} ({valid[1]})", ""
+        email = _EMAIL.search(good[1])
+        return Signature(email[1] if email else good[1], valid[1])
     if "cannot run" in result.errors:
-        return "", "cannot be verified: " + quote_of(result.errors).rstrip(".")
+        return Signature(why="cannot be verified: " + quote_of(result.errors).rstrip("."))
     if not result.errors.strip():
-        return "", "is not signed"
+        return Signature(why="is not signed")
     if any(word in result.errors for word in ("EXPKEYSIG", "REVKEYSIG", "EXPSIG", "BADSIG", "incorrect signature")):
-        return "", "has a signature that is not good"
-    return "", "is signed with a key that allowedSigners does not have"
+        return Signature(why="has a signature that is not good")
+    return Signature(why="is signed with a key that allowedSigners does not have")
 
 
 def _setting(item: bytes) -> tuple[str, str]:

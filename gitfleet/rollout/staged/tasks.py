@@ -86,6 +86,7 @@ def asked(request: ApprovalRequest) -> Asked:
         namespace=own.namespace,
         aliases=aliases,
         snapshot=request.snapshot_index,
+        since=request.created,
     )
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
+import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from gitfleet.adapters.git import GitRemote, history
 from gitfleet.errors import BadInput
-from gitfleet.ports.repos import SignerKeys
+from gitfleet.ports.repos import Signature, SignerKeys
 from tests.adapters.git.hubs import git
 from tests.realparts import signers
+
+NOW = datetime.now(UTC)
 
 
 def commit(where: Path, path: str, text: str, *options: str) -> str:
@@ -202,21 +207,84 @@ def test_signatures_are_verified_with_the_given_keys_alone(
     repo = GitRemote(str(clone), tmp_path / "mirror", use_git_config=True)
     repo.fetch()
     both = SignerKeys(ssh=ann.public(b"ann@example.org"), gpg=bob.public(b""))
-    bob_is = f"Bob <bob@example.org> ({bob.fingerprint})"
+    bob_is = Signature("bob@example.org", bob.fingerprint)
     stranger, nobody = "is signed with a key that allowedSigners does not have", "is not signed"
     expected = {
-        by_ann: ("ann@example.org", ""),
-        by_bob: (bob_is, ""),
-        by_eve: ("", stranger),
-        unsigned: ("", nobody),
-        forged: ("", "has a signature that is not good"),
+        by_ann: Signature("ann@example.org", fingerprint_of(ann)),
+        by_bob: bob_is,
+        by_eve: Signature(why=stranger),
+        unsigned: Signature(why=nobody),
+        forged: Signature(why="has a signature that is not good"),
     }
-    assert {oid: repo.signer(oid, both) for oid in expected} == expected
-    assert repo.signer(by_bob, SignerKeys(ssh=both.ssh)) == ("", stranger)
-    assert repo.signer(by_ann, SignerKeys(gpg=both.gpg)) == ("", stranger)
-    assert repo.signer(by_ann, SignerKeys(ssh=b"\0 rubbish\n", gpg=b"rubbish")) == ("", stranger)
+    assert {oid: repo.signer(oid, both, NOW) for oid in expected} == expected
+    assert repo.signer(by_bob, SignerKeys(ssh=both.ssh), NOW).why == stranger
+    assert repo.signer(by_ann, SignerKeys(gpg=both.gpg), NOW).why == stranger
+    assert repo.signer(by_ann, SignerKeys(ssh=b"\0 rubbish\n", gpg=b"rubbish"), NOW).why == stranger
     with pytest.raises(BadInput):
-        repo.signer("1" * 40, both)
+        repo.signer("1" * 40, both, NOW)
+
+
+def fingerprint_of(key: signers.Signer) -> str:
+    words = ["ssh-keygen", "-l", "-f", str(key.path.with_suffix(".pub"))]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()[1]
+
+
+STAMP = f"{NOW:%Y%m%d}"
+OLD_NAME_AND_NEW = 'ann valid-before="{stamp}" {key}', 'bob valid-after="{stamp}" {key}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "days", "name"),
+    [
+        (["ann {key}"], 0, "ann"),
+        (['ann valid-before="{stamp}" {key}'], 0, ""),
+        (['ann valid-before="{stamp}" {key}'], 30, ""),  # a date before the key's end
+        (['ann valid-after="{stamp}" {key}'], 30, ""),  # a date before the key's beginning
+        (OLD_NAME_AND_NEW, 30, ""),
+        (OLD_NAME_AND_NEW[::-1], 0, "bob"),
+        (['ann valid-before="{stamp}" {key}', "ann {key}"], 30, "ann"),
+        (['ann,bob valid-before="20990101" {key}'], 30, "ann"),
+        (["*@example.org,ann {key}"], 30, "*@example.org"),
+        (["ann cert-authority {key}"], 0, ""),
+    ],
+)
+def test_a_key_of_ssh_must_be_valid_at_the_commits_date_and_now(
+    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[str], days: int, name: str
+) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    ann = signers.ssh_key(tmp_path / "ann")
+    monkeypatch.setenv("GIT_COMMITTER_DATE", f"{(NOW - timedelta(days)).timestamp():.0f} +0000")
+    made = commit(clone, "b", "1", *ann.sign)
+    key = ann.public(b"").decode().strip()
+    allowed = "".join(f"{line.format(key=key, stamp=STAMP)}\n" for line in lines)
+    found = remote_of(clone).signer(made, SignerKeys(ssh=allowed.encode()), NOW)
+    assert (found.name, bool(found.why), bool(found.key)) == (name, not name, bool(name))
+
+
+def test_a_commit_with_two_signatures_is_nobodys(clone: Path, tmp_path: Path) -> None:
+    """Git takes them as one text, of which ssh-keygen reads the first."""
+    ann = signers.ssh_key(tmp_path / "ann")
+    made = commit(clone, "b", "1", *ann.sign)
+    raw = git(clone, "cat-file", "commit", made)
+    header, _, body = raw.partition("\n\n")
+    signature = header[header.index("gpgsig") :]
+    content = f"{header}\n{signature}\n\n{body}\n".encode()
+    twice = git(clone, "hash-object", "-t", "commit", "-w", "--stdin", stdin=content)
+    git(clone, "branch", "twice", twice)
+    repo, allowed = remote_of(clone), SignerKeys(ssh=ann.public(b"ann"))
+    assert (repo.signer(made, allowed, NOW).name, repo.signer(twice, allowed, NOW).name) == ("ann", "")
+
+
+def test_a_gpg_key_that_expired_signs_nothing_by_an_older_date(clone: Path, tmp_path: Path) -> None:
+    bob = signers.gpg_key(tmp_path / "bob", "Bob <bob@example.org>")
+    with signers.gpg_home(bob):
+        by_bob = commit(clone, "b", "3", *bob.sign)
+        words = ["gpg", "--homedir", str(bob.path), "--batch", "--passphrase", "", "--pinentry-mode", "loopback"]
+        soon = f"{datetime.now(UTC) + timedelta(seconds=1):%Y%m%dT%H%M%S}"
+        subprocess.run([*words, "--quick-set-expire", bob.fingerprint, soon], check=True)
+        public = bob.public(b"")
+    time.sleep(2)
+    assert remote_of(clone).signer(by_bob, SignerKeys(gpg=public), NOW).name == ""
 
 
 def test_what_no_gpg_can_verify_says_so(clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +293,6 @@ def test_what_no_gpg_can_verify_says_so(clone: Path, tmp_path: Path, monkeypatch
         by_bob = commit(clone, "b", "3", *bob.sign)
     repo, public = remote_of(clone), bob.public(b"")
     monkeypatch.setenv("PATH", signers.path_without(tmp_path / "bin", "gpg"))
-    found = repo.signer(by_bob, SignerKeys(gpg=public))
-    assert found == ("", "cannot be verified, since gpg does not run here")
-    _, why = repo.signer(by_bob, SignerKeys(ssh=b""))
-    assert why.startswith("cannot be verified: ")
+    found = repo.signer(by_bob, SignerKeys(gpg=public), NOW)
+    assert found == Signature(why="cannot be verified, since gpg does not run here")
+    assert repo.signer(by_bob, SignerKeys(ssh=b""), NOW).why.startswith("cannot be verified: ")
