@@ -24,7 +24,7 @@ _ANSWER = options.combined(
     click.argument("name", metavar="HOLD|RUN"),
     click.argument("stage", metavar="[STAGE]", required=False),
     commits.target,
-    commits.settings,
+    options.settings(options.in_repo, commits.watch, options.cache_dir, options.approval_policy),
 )
 
 
@@ -81,7 +81,7 @@ def _answer(name: str, stage: str | None, target: str | None, settings: Settings
             text = approval_text(name, status, request.digest).encode()
             return FilesChange(subject=f"{verb.capitalize()} {request.name}", write={approval_path(name): text})
 
-        commits.commit_files(workspace, settings, change, target)
+        commits.commit_files(workspace, settings, change, target, workspace.verifier(request, status))
 
 
 def _request(name: str, workspace: Workspace) -> tuple[Asked, Status | None, str]:
@@ -104,6 +104,7 @@ def _answer_stage(
     """Commit the answer to what a stage waits for, bound to that very request."""
     from gitfleet.api.conditions import Status
     from gitfleet.loop.person_commits import FilesChange
+    from gitfleet.rollout import staged
     from gitfleet.views import approval_path, approval_text, pending_request
 
     state = workspace.driver.load_state(workspace.state_head())
@@ -126,7 +127,7 @@ def _answer_stage(
         path = approval_path(name, key.namespace)
         return FilesChange(subject=f"{verb.capitalize()} {key}", write={path: content.encode()})
 
-    commits.commit_files(workspace, settings, change, target)
+    commits.commit_files(workspace, settings, change, target, workspace.verifier(staged.asked(request), status))
 
 
 def _naming(

@@ -13,7 +13,7 @@ from gitfleet.cli.texts import CliText
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
-    from gitfleet.loop.person_commits import Committed, FilesChange, Tree
+    from gitfleet.loop.person_commits import Check, Committed, FilesChange, Tree
     from gitfleet.loop.workspace import Workspace
 
 _ID_DIGITS = 10
@@ -24,19 +24,23 @@ target = click.option(
     metavar="NAME",
     help="Commit to this branch instead of the watched one, on top of which it is made.",
 )
-_watch = click.option("--watch", "branch", metavar="NAME", help="The watched branch, where `run --branch` names it.")
-settings = options.settings(options.in_repo, _watch, options.cache_dir)
+watch = click.option("--watch", "branch", metavar="NAME", help="The watched branch, where `run --branch` names it.")
+settings = options.settings(options.in_repo, watch, options.cache_dir)
 
 
 def commit_files(
-    workspace: Workspace, settings: Settings, change: Callable[[Tree], FilesChange], branch: str | None
+    workspace: Workspace,
+    settings: Settings,
+    change: Callable[[Tree], FilesChange],
+    branch: str | None,
+    check: Check | None = None,
 ) -> Committed:
     """Commit what `change` gives for the files that are there, to the watched branch or to `branch`, and say so. As
     PersonCommits.commit, with the identity that git knows here."""
     from gitfleet.wiring import person_of
 
     commits = workspace.commits(person_of(settings.repo))
-    made = commits.commit(change, branch)
+    made = commits.commit(change, branch, check)
     if not made.changed:
         say(CliText.ALREADY_NOTHING_COMMITTED(branch=made.branch))
         return made

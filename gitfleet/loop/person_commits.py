@@ -14,6 +14,8 @@ from gitfleet.ports.repos import BranchChange, Person, RepoReader, RepoWriter, T
 _MOST_TRIES: Final = 5
 Tree: TypeAlias = Mapping[str, TreeEntry]
 """The files of a commit by their paths."""
+Check: TypeAlias = Callable[[str, Collection[str]], None]
+"""Raises where a new commit, which writes these paths, shall not be pushed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,21 +47,23 @@ class PersonCommits:
     person: Person
     now: Callable[[], datetime]
 
-    def commit(self, change: Callable[[Tree], FilesChange], branch: str | None = None) -> Committed:
+    def commit(
+        self, change: Callable[[Tree], FilesChange], branch: str | None = None, check: Check | None = None
+    ) -> Committed:
         """Commit what `change` gives for the files that are there, to the watched branch or to `branch`, which is made
         on top of it where there is none. It is asked again when somebody else was faster.
 
-        LostRace when that happens again and again; what RepoWriter.commit raises.
+        LostRace when that happens again and again; what RepoWriter.commit and `check` raise.
         """
         target = branch or self.watched
         for _ in range(_MOST_TRIES - 1):
             try:
-                return self._try(change, target)
+                return self._try(change, target, check)
             except LostRace:
                 continue
-        return self._try(change, target)
+        return self._try(change, target, check)
 
-    def _try(self, change: Callable[[Tree], FilesChange], target: str) -> Committed:
+    def _try(self, change: Callable[[Tree], FilesChange], target: str, check: Check | None) -> Committed:
         heads = self.reader.fetch((self.watched, target))
         start = heads.get(target) or heads.get(self.watched)
         if start is None:
@@ -77,6 +81,7 @@ class PersonCommits:
                 write=files.write,
                 remove=[path for path in files.remove if path in there],
                 person=self.person,
+                check=None if check is None else lambda made: check(made, files.write.keys()),
             )
         )
         return Committed(branch=target, commit=made, changed=made != heads.get(target))

@@ -23,7 +23,10 @@ class LoopText(TextTable):
     )
     ANOTHER_CLUSTER = 'it is for another cluster, "{cluster}"'
     ANOTHER_PROCESS_MOVED_STATE_BRANCH = "another process moved the state branch first; observing again"
+    ANSWERED_OTHERWISE = "nothing was pushed: another file of the watched branch rejects {name}"
     ANSWERS_NOT = "{host} answers {status} and not {expected}{why}"
+    ANSWER_CANNOT_COUNT = "nothing was pushed, since this approval cannot count: it {why}"
+    ANSWER_NOT_READ = "nothing was pushed: the commit has no answer to {name} that gitfleet reads"
     ASKS_FUNCTION_NO_FUNCTIONS_RUN = "asks for a function, and no functions run"
     BEFORE_BRANCH_APPROVAL_MOVED = "before a branch for approval is moved"
     BEFORE_BRANCH_DELIVERIES_MOVED = "before a branch for deliveries is moved"
@@ -249,6 +252,7 @@ class LoopText(TextTable):
     REDIRECTS_ANOTHER_ADDRESS = "{host} redirects to another address ({status}), which is not followed: name that one"
     REFERS_NOTHING_FETCHED = '{path} refers to "{value}"; nothing is fetched, copy it to below $defs of the schema'
     REMOVE_FILES_KEEP_FLEET_REPO = "remove files, or keep the fleet in a repo of its own"
+    REMOVE_THAT_ANSWER = "remove that file, or change its status"
     RENDERED_BRANCH_CANNOT_WRITTEN = "the rendered branch {rendered} cannot be written: {error}"
     RENDERED_BRANCH_PUSHED = "rendered branch pushed"
     RENDERS_SOMETHING_ELSE_EACH_TIME = (
@@ -265,10 +269,12 @@ class LoopText(TextTable):
     RUN_GITFLEET_AGENT_CLUSTER = "run `gitfleet agent --cluster {cluster}{named}`"
     SCHEMA_USE_ONE_JSON_SCHEMA = '{path} is a schema of "{value}"; use one of json-schema.org'
     SECRET_WEBHOOK_CANNOT_READ = "the secret of this webhook cannot be read"
+    SEE_IGNORE_RULES = "let .gitfleetignore leave the folder approvals alone"
     SERVER_FILLED_NOT_KNOWN_ALL = (
         "what the server filled in on {} is not known of all objects yet, and the next pass asks"
     )
     SIGNATURE_MISSING_WRONG = "the signature is missing or wrong"
+    SIGN_COMMITS = "sign with a key of allowedSigners: set commit.gpgSign, gpg.format and user.signingKey with `git config --global`, or in the clone that -C names; no other settings are read"
     SPEC_CHART_MORE_MIB = "spec.chart: {chart} has more than {most_bytes} MiB"
     SPEC_HOOKS_APPLY_PLACE_LIKE = (
         "{sentence} spec.hooks: Apply to place them like any other object, or Skip to leave them out"
@@ -298,6 +304,7 @@ class LoopText(TextTable):
     WATCH_ANOTHER_ONE_BRANCH = "watch another one with --branch {others}, or rename it: git branch -m {others} {watch}"
     WHETHER_PROCESS_RECONCILES_STANDS = "Whether this process reconciles (1) or stands by (0)"
     WHOLE_FLEET = "of the whole fleet"
+    WHO_MAY_APPROVE = "spec.approvals of the FleetConfig says who may approve; where `gitfleet run` has --approval-policy, give it here too"
     WORKLOAD_HANDLER_CANNOT_USED = "workload handler %s cannot be used: %s"
     WRITE_ONE_MORE_MEMBERCLUSTER_DOCUMENTS = "write one or more MemberCluster documents into it"
     WRITTEN_ANOTHER_WAY_TIMES = "it was written another way {most_edits} times; approve again"

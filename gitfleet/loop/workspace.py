@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from gitfleet import apply, removals, schedule, snapshots, works
+from gitfleet.api.conditions import Status
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
@@ -18,14 +19,16 @@ from gitfleet.errors import BadInput
 from gitfleet.formats.near_names import did_you_mean
 from gitfleet.formats.sops import is_sops_encrypted
 from gitfleet.formats.yaml_reader import lines_of
+from gitfleet.loop.answer_checks import answer_check
 from gitfleet.loop.driver import Driver, Listener
-from gitfleet.loop.person_commits import PersonCommits
+from gitfleet.loop.person_commits import Check, PersonCommits
 from gitfleet.loop.planning import Planning
 from gitfleet.loop.pulse import Pulse
 from gitfleet.loop.rewrites import Rewrite
 from gitfleet.loop.runner import Runner, Wake
 from gitfleet.loop.texts import LoopText
 from gitfleet.loop.whatif import WhatIf
+from gitfleet.model.approvals import Asked
 from gitfleet.model.decisions import Decision
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Subject
@@ -262,6 +265,10 @@ class Workspace:
         """How the watched branch was rewritten, None where it was not or a person has accepted it."""
         before = self.driver.load_state(self.state_head())
         return self.driver.rewrite_of(self.desired_at(self.commit_of(None)), before)
+
+    def verifier(self, asked: Asked, status: Status) -> Check:
+        """See loop/answer_checks.py; what it needs is fetched now."""
+        return answer_check(self.driver, self.driver.load_state(self.state_head()), asked, status)
 
     def commits(self, person: Person) -> PersonCommits:
         """What commits files to the repository in a person's name."""

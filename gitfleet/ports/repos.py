@@ -5,7 +5,7 @@ No method ever reads a work tree, an index, a hook or a filter. Object ids are f
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, Protocol
@@ -44,6 +44,7 @@ class BranchChange:
     `Gitfleet-Was` which commit they were. That counts where no `base` is given.
     A `person` is author and committer, and signs as their settings say; where the branch is checked out in a local
     repository, its clean work tree follows.
+    `check` is given the new commit, which can be read then, and raises where it shall not be pushed.
     """
 
     branch: str
@@ -60,6 +61,7 @@ class BranchChange:
     person: Person | None = None
     most_commits: int | None = None
     keep_commits: int = 1
+    check: Callable[[str], None] | None = None
 
     @property
     def message(self) -> str:

@@ -2,13 +2,14 @@
 
 asked_of_people   what the requests ask, for whoever looks up how approvals were given
 answers_to        the answers that count, and why others do not
+meant_for         the approvals that are meant for a request
 uncounted         the warnings of those that do not
 wrong_approvals   the warnings of those that answer nothing, of holds too
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gitfleet import approvals, removals
@@ -54,12 +55,16 @@ def answers_to(
 
 
 def _verdict(request: ApprovalRequest, inputs: Inputs) -> Verdict:
-    """What the approvals under all names of a request come to together; one that says it is for another is left out."""
-    wanted, asked = inputs.desired, staged.asked(request)
+    """What the approvals of a request come to together."""
+    wanted, meant = inputs.desired, meant_for(request, inputs.desired)
+    return approvals.judge(staged.asked(request), meant, inputs.approvals, wanted.config.approvals, inputs.now)
+
+
+def meant_for(request: ApprovalRequest, wanted: Desired) -> Sequence[Approval]:
+    """The approvals under all names of a request; one that says it is for another is left out."""
     own = (request.parent_run, request.target_stage)
-    every = approvals.given(asked, wanted.approvals_by_request)
-    meant = [one for one in every if (one.parent_run, one.target_stage) in (own, (None, None))]
-    return approvals.judge(asked, meant, inputs.approvals, wanted.config.approvals, inputs.now)
+    every = approvals.given(staged.asked(request), wanted.approvals_by_request)
+    return [one for one in every if (one.parent_run, one.target_stage) in (own, (None, None))]
 
 
 def uncounted(inputs: Inputs, runs: Mapping[NamespacedName, RunRecord]) -> Iterator[Fault]:

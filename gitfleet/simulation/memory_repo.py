@@ -140,6 +140,8 @@ class MemoryRepo:
             if change.expected is None and (other := self._name_conflict(change.branch)):
                 raise BadInput(f"The branch {change.branch} cannot be made: there is a branch {other}.")
             self._commits[made.id] = made
+            if change.check is not None:
+                change.check(made.id)
             self._branches[change.branch] = made.id
         return made.id
 

@@ -18,6 +18,7 @@ from gitfleet.loop.texts import LoopText
 from tests.cli.conftest import GIT, Shell, copied, git, tiered
 from tests.cli.test_holds import pick_nothing
 from tests.realparts import signers
+from tests.texts import part
 
 POLICY = """\
 apiVersion: gitfleet.dev/v1alpha1
@@ -275,11 +276,15 @@ def by_a_signed_merge_of_the_request(fleet: Fleet) -> None:
 
 
 def by_the_command(fleet: Fleet) -> None:
-    assert fleet.bob.key is not None
-    settings = {"commit.gpgSign": "true", "gpg.format": "ssh", "user.signingKey": str(fleet.bob.key.path)}
-    for key, value in settings.items():
-        git(fleet.repo, "config", key, value)
+    sign_as(fleet.repo, fleet.bob)
     assert run(["approve", fleet.hold, "-C", str(fleet.repo)]) == 0
+
+
+def sign_as(repo: Path, person: Person) -> None:
+    assert person.key is not None
+    settings = {"commit.gpgSign": "true", "gpg.format": "ssh", "user.signingKey": str(person.key.path)}
+    for key, value in settings.items():
+        git(repo, "config", key, value)
 
 
 def by_a_second_one_after_one_that_did_not_count(fleet: Fleet) -> None:
@@ -305,6 +310,65 @@ def test_a_signed_approval_of_another_person_counts(
     assert "monitoring" not in gitfleet("get", "bindings", "-C", fleet.repo).out
 
 
+def by_nobody(fleet: Fleet) -> None:
+    """The address is a URL, and the settings of the clone that somebody stands in are not read."""
+
+
+def by_a_stranger(fleet: Fleet) -> None:
+    sign_as(fleet.repo, fleet.eve)
+
+
+def by_who_made_the_change(fleet: Fleet) -> None:
+    sign_as(fleet.repo, fleet.ann)
+
+
+def under_an_ignored_folder(fleet: Fleet) -> None:
+    fleet.commit(fleet.ann, {".gitfleetignore": "keys/\napprovals/\n"})
+    sign_as(fleet.repo, fleet.bob)
+
+
+def beside_a_rejection_in_another_file(fleet: Fleet) -> None:
+    for number in ("2", "3"):
+        text = fleet.text(name=f"{fleet.hold}.{number}").replace('"True"', '"False"')
+        fleet.commit(fleet.ann, {f"approvals/{fleet.hold}.{number}.yaml": text})
+    sign_as(fleet.repo, fleet.bob)
+
+
+CANNOT_COUNT = (
+    (by_nobody, "is not signed", LoopText.SIGN_COMMITS()),
+    (by_a_stranger, "is signed with a key that allowedSigners does not have", LoopText.SIGN_COMMITS()),
+    (
+        by_who_made_the_change,
+        ApprovalsText.GIVEN_WHO_MADE_CHANGE_SEPARATEDUTIES(person="ann@example.com"),
+        LoopText.WHO_MAY_APPROVE(),
+    ),
+    (under_an_ignored_folder, "", LoopText.SEE_IGNORE_RULES()),
+    (beside_a_rejection_in_another_file, "", LoopText.REMOVE_THAT_ANSWER()),
+)
+
+
+@pytest.mark.parametrize("branch", tiered({"watched": (), "another": ("--branch", "answer")}, "watched"))
+@pytest.mark.parametrize(("prepare", "why", "hint"), CANNOT_COUNT)
+def test_the_command_fails_where_its_commit_cannot_count(
+    gitfleet: Shell,
+    fleet: Fleet,
+    prepare: Callable[[Fleet], None],
+    why: str,
+    hint: str,
+    branch: tuple[str, ...],
+) -> None:
+    """And pushes nothing."""
+    prepare(fleet)
+    before = git(fleet.repo, "for-each-ref")
+    told = gitfleet(
+        "approve", fleet.hold, "-C", f"file://{fleet.repo}" if prepare is by_nobody else fleet.repo, *branch
+    )
+    assert (told.code, "committed" in told.err) == (1, False)
+    assert why in told.err and hint in " ".join(told.err.split())
+    assert git(fleet.repo, "for-each-ref") == before
+    assert gitfleet("reject", fleet.hold, "-C", fleet.repo).code == (1 if prepare is under_an_ignored_folder else 0)
+
+
 def test_the_policy_of_the_process_outranks_the_repositorys(gitfleet: Shell, fleet: Fleet, tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("{required: 2, allowedSigners: signers}\n")
@@ -321,6 +385,16 @@ def test_the_policy_of_the_process_outranks_the_repositorys(gitfleet: Shell, fle
     assert (fleet.repo / "approvals" / f"{fleet.hold}.2.yaml").exists()
     gitfleet(*words)
     assert not gitfleet("get", "holds", "-C", fleet.repo).out
+
+
+def test_the_command_takes_the_policy_of_the_process_too(gitfleet: Shell, fleet: Fleet, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("{required: 2}\n")
+    words = ("approve", fleet.hold, "-C", fleet.repo)
+    assert gitfleet(*words).code == 1
+    assert gitfleet(*words, "--approval-policy", policy).code == 0
+    told = gitfleet(*words, "--approval-policy", policy)
+    assert told.code == 1 and part(ApprovalsText.BY_SAME_PERSON) in told.err
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,14 @@ from gitfleet.approvals.texts import ApprovalsText
 from gitfleet.cli.main import run
 from tests import builders
 from tests.cli.conftest import Shell, copied, git, tiered
-from tests.cli.test_approvals import Person, after_it_was_taken_back, as_person, assert_status_says, merge_into
+from tests.cli.test_approvals import (
+    Person,
+    after_it_was_taken_back,
+    as_person,
+    assert_status_says,
+    merge_into,
+    sign_as,
+)
 from tests.realparts import signers
 from tests.texts import part
 
@@ -288,7 +295,12 @@ COUNT_FOR_NOTHING: dict[str, Callable[[Gate], str]] = {
 }
 
 
-@pytest.mark.parametrize("give", tiered(COUNT_FOR_NOTHING, "one of two", "by who wrote an earlier commit", "twice by a key that was renamed between"))
+@pytest.mark.parametrize(
+    "give",
+    tiered(
+        COUNT_FOR_NOTHING, "one of two", "by who wrote an earlier commit", "twice by a key that was renamed between"
+    ),
+)
 def test_an_approval_of_a_stage_that_counts_for_nothing_says_why(
     gitfleet: Shell, gate: Gate, give: Callable[[Gate], str]
 ) -> None:
@@ -322,10 +334,7 @@ def by_a_merge_and_the_command(gate: Gate) -> None:
     owner = f"{gate.namespace}/" if gate.namespace else ""
     branch = f"gitfleet/approve/{owner.replace('/', '_')}{gate.request}"
     as_person(gate.repo, gate.people["bob"], timedelta(), "merge", "--no-ff", branch)
-    key = gate.people["cyd"].key
-    assert key is not None
-    for name, value in {"commit.gpgSign": "true", "gpg.format": "ssh", "user.signingKey": str(key.path)}.items():
-        git(gate.repo, "config", name, value)
+    sign_as(gate.repo, gate.people["cyd"])
     assert run(["approve", f"{owner}go", "all", "-C", str(gate.repo)]) == 0
 
 
@@ -348,3 +357,17 @@ def test_two_signed_approvals_of_others_open_the_gate(
     (request,) = json.loads(gitfleet("get", "approvals", "-C", gate.repo, "-o", "json").out)["items"]
     said = [(c["type"], c["status"]) for c in request["status"]["conditions"]]
     assert said == [("Approved", "True"), ("ApprovalAccepted", "True")]
+
+
+def test_the_command_fails_where_its_commit_cannot_count(gitfleet: Shell, gate: Gate) -> None:
+    """And pushes nothing: unsigned, by who made the change, and by who approved already."""
+    stage = (f"{gate.namespace}/go" if gate.namespace else "go", "all", "-C", gate.repo)
+    for who, why in (("", "is not signed"), ("ann", BY_ANN), ("bob", ""), ("bob", TWICE), ("cyd", "")):
+        if who:
+            sign_as(gate.repo, gate.people[who])
+        before = git(gate.repo, "for-each-ref")
+        told = gitfleet("approve", *stage)
+        assert (told.code, why in told.err) == (1 if why else 0, True), told.err
+        assert (git(gate.repo, "for-each-ref") == before) is bool(why)
+    ran = gitfleet("run", "--until-settled", gate.repo)
+    assert "warning" not in ran.err and "waiting" not in ran.err

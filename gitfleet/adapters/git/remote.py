@@ -172,6 +172,8 @@ class GitRemote(GitHistory):
             before, after, commit = self._import(change, hold)
             if after == before or (before is None and after in _EMPTY_TREES):
                 return None
+            if change.check is not None:
+                change.check(commit)
             follow = change.person is not None
             result = self._connection.push(
                 commit, branch=change.branch, expected=change.expected, hold=hold, follow=follow

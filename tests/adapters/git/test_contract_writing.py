@@ -136,6 +136,19 @@ def test_the_slower_of_two_loses_and_changes_nothing(hub: Hub) -> None:
     assert files_of(hub, STATE) == {"n": b"1"}
 
 
+def test_a_commit_is_checked_before_it_is_pushed(hub: Hub) -> None:
+    first = hub.repo.commit(change(STATE, None, {"n": b"0"}))
+
+    def check(made: str) -> None:
+        assert hub.repo.about(made).parents == (first,) and hub.repo.list_tree(made).keys() == {"n", "m"}
+        raise BadInput("not this one")
+
+    with pytest.raises(BadInput, match="not this one"):
+        hub.repo.commit(change(STATE, first, {"m": b"1"}, check=check))
+    assert hub.repo.fetch()[STATE] == hub.other.fetch()[STATE] == first
+    assert hub.repo.commit(change(STATE, first, {"n": b"0"}, check=check)) == first, "nothing to push, nothing to check"
+
+
 def test_the_very_same_commit_is_won_by_one_only(hub: Hub) -> None:
     first = hub.repo.commit(change(STATE, None, {"n": b"0"}))
     hub.other.fetch()
