@@ -46,11 +46,14 @@ check: lint
 real-parts: $(VENV)/.installed
 	$(BIN)/python -m tests.realparts.assets
 
+# A third of the time of a test is waiting for a server or a process: three workers for two cores.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(3 * os.cpu_count() // 2)')
+
 # The goal is 15 minutes on 2 cores and 1,600 CPU seconds; about 2,000 today. A run that exceeds a budget fails and names
 # the file.
 test: lint real-parts
 	@$(BIN)/python -m compileall -q gitfleet benchmarks # before several workers do so at once
-	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n auto --dist loadgroup --no-loadscope-reorder --budget 2400 --session-timeout 2400
+	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder --budget 2400 --session-timeout 2400
 
 # What is too dear for `make test`; each part takes at most 30 minutes. Its random examples differ from run to run.
 PART ?= all
@@ -58,7 +61,7 @@ SEED ?= $(shell $(PYTHON) -c 'import random; print(random.randrange(2**32))')
 
 soak: $(VENV)/.installed real-parts
 	@echo "soak $(PART): make soak PART=$(PART) SEED=$(SEED) repeats this run"
-	HYPOTHESIS_PROFILE=soak $(BIN)/pytest -n auto --dist loadgroup --no-loadscope-reorder --soak $(PART) --hypothesis-seed $(SEED)
+	HYPOTHESIS_PROFILE=soak $(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder --soak $(PART) --hypothesis-seed $(SEED)
 
 PACKAGE ?=
 

@@ -19,14 +19,17 @@ LONGEST_ID = 100
 SEEN: Counter[str] = Counter()
 """How many tests of the large tables of a part were collected."""
 SAMPLED = {
+    "races": "races",
+    "mutations": "poisoned",
     "crashes": "crashes slips_after_kills unchanged_and_disturbed unsound_commits",
-    "removals": "app_rollouts_with_slips clock_jumps edited_state faulty_renames folds_with_slips garbled_state "
-    "gates_and_moves gates_that_end handed_over held_takes_back hold_places holds holds_envelopes holds_overrides "
-    "holds_small holds_taken_over holds_that_shrink kept_payload kustomize_mistakes large_holds lost_bindings "
-    "lost_holds lost_parts lost_runs lost_snapshots misspelt_moves mistakes moved_elsewhere moves_under_way "
-    "out_of_sight paced_removals pinned_owners renamed_clusters renamed_placements renames_with_holds "
-    "rollouts_with_slips slips slips_in_unfinished_rollouts slips_under_pins taken_back_under_way "
-    "taken_back_with_errors taken_over unclear_commits unsound_state",
+    "removals": "app_rollouts_with_slips clock_jumps edited_state faulty_renames folds_with_slips garbled_state gates "
+    "gates_and_moves gates_that_end handed_over held_takes_back hold_places holds holds_envelopes "
+    "holds_overrides holds_small holds_taken_over holds_that_shrink kept_payload kustomize_mistakes "
+    "large_holds lost_bindings lost_holds lost_parts lost_runs lost_snapshots misspelt_moves mistakes "
+    "moved_elsewhere moves_under_way out_of_sight paced_removals pinned_owners renamed_clusters "
+    "renamed_placements renames_with_holds rollouts_with_slips slips slips_in_unfinished_rollouts "
+    "slips_under_pins taken_back_under_way taken_back_with_errors taken_over unclear_commits "
+    "unsound_state",
 }
 """Large tables in `tests/scenarios`, by part of the soak tier: `make test` plays one case in five, `make soak` all."""
 TABLES = {f"test_{name}.py": part for part, names in SAMPLED.items() for name in names.split()}

@@ -129,6 +129,7 @@ def gears(found: Member, namespace: str) -> list[str] | None:
     return sorted(one["metadata"]["name"] for one in listed["items"])
 
 
+@pytest.mark.soak("real")
 def test_a_definition_and_its_objects_in_one_placement(config: ConfigRepo, program: Program, members: Members) -> None:
     namespace = members.namespace("gears")
     selectors = [

@@ -215,6 +215,7 @@ def about_to_roll_back() -> World:
     return world
 
 
+@pytest.mark.soak("crashes")
 def test_a_rollback_ends_the_same_wherever_the_process_dies() -> None:
     world = about_to_roll_back()
     passed: list[str] = []

@@ -185,7 +185,7 @@ while done < int(times):
 """
 
 
-@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("shared", [True, pytest.param(False, marks=pytest.mark.soak("races"))])
 def test_processes_never_lose_an_update(tmp_path: Path, shared: bool) -> None:
     path = bare(tmp_path / "hub.git")
     workers, times = 3, 8

@@ -82,7 +82,14 @@ def b64(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "strategy", [{}, {"type": "ServerSideApply", "force_conflicts": True}, {"comparison_option": "FullComparison"}]
+    "strategy",
+    [
+        {},
+        *(
+            pytest.param(row, marks=pytest.mark.soak("real"))
+            for row in [{"type": "ServerSideApply", "force_conflicts": True}, {"comparison_option": "FullComparison"}]
+        ),
+    ],
 )
 @pytest.mark.parametrize("field", ["data", "stringData"])
 def test_drift_of_an_encrypted_value_is_seen_and_corrected(
