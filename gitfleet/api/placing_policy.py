@@ -1,4 +1,5 @@
-"""What may be placed where (decision D37): `spec.policy` of FleetConfig, and what is reserved whatever it says."""
+"""What may be placed where (decision D37), and which namespaces an object may act on (decision D39): `spec.policy` of
+FleetConfig, and what is reserved whatever it says."""
 
 from __future__ import annotations
 
@@ -8,10 +9,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Annotated, Final
 
-from gitfleet.api.annotations import Break, Check, OneOf
+from gitfleet.api.annotations import At, Break, Check, OneOf
 from gitfleet.api.objects import GroupKind, ObjectKey
 from gitfleet.api.texts import ApiText
-from gitfleet.api.values import NonEmpty, is_reserved_namespace
+from gitfleet.api.values import NamespaceName, NonEmpty, is_reserved_namespace
 from gitfleet.formats.kinds import is_envelope_kind
 
 _PATTERN: Final = r"^[-a-z0-9./*]+$"
@@ -87,15 +88,35 @@ class PlacingRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CrossNamespaceRule:
+    """Workloads of other namespaces that the workload rollouts of one namespace may move.
+
+    from: the namespace of the rollouts
+    to: the namespaces of the workloads
+    """
+
+    home: Annotated[NamespaceName, At("from")]
+    to: tuple[NamespaceName, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlacingPolicy:
     """What may be placed where: everything, but what a rule of deny matches and none of allow.
 
     allow: what may be placed all the same; a reserved namespace (kube-*, fleet-*) has to be named here
     deny: what may not be placed
+    crossNamespace: the namespaces on which workload rollouts may act beside their own
     """
 
     allow: tuple[PlacingRule, ...] = ()
     deny: tuple[PlacingRule, ...] = ()
+    cross_namespace: tuple[CrossNamespaceRule, ...] = ()
+
+    def reaches(self, home: str, namespace: str) -> bool:
+        """Whether a workload rollout in namespace `home` ("" where that cannot be read) may act on a namespace."""
+        return home in ("", namespace) or any(
+            rule.home == home and namespace in rule.to for rule in self.cross_namespace
+        )
 
     def denial(self, key: ObjectKey, placement: str | None = None) -> Break | None:
         """Why a placement, or (None) any at all, may not have an object, with the field that is judged; None when it
@@ -106,6 +127,10 @@ class PlacingPolicy:
         reserved = key.namespace != "default" and is_reserved_namespace(key.namespace)
         if reserved and not any(rule.opens(key.namespace) for rule in allowed):
             return ("metadata", "namespace"), _RESERVED
+        home = (placement or "").rpartition("/")[0]
+        if home and key.namespace != home and not any(rule.placements for rule in allowed):
+            field = ("metadata", "namespace") if key.namespace else ("kind",)
+            return field, ApiText.NOT_IN_NAMESPACE_PLACEMENT(placement=placement, home=home)
         if allowed or is_envelope_kind(key.group, key.kind):
             return None
         for index, rule in enumerate(self.deny):

@@ -173,6 +173,7 @@ class ApiText(TextTable):
         "does not go with strategy type External, where a staged update run decides; remove it"
     )
     NOT_GO_TYPE = "does not go with type {name}; remove it"
+    NOT_IN_NAMESPACE_PLACEMENT = "is not of namespace {home}, and ResourcePlacement {placement} places nothing else; use a ClusterResourcePlacement, or name the placement in spec.policy.allow of FleetConfig"
     NOT_JSON_PATCH = "is not a JSON patch: a list of {op, path, value}"
     NOT_KNOWN_FIELD = "is not a known field; {hint}"
     NOT_LATER_FROM = "is not later than `from`; correct one of them"

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from gitfleet.api.faults import Fault, is_error
 from gitfleet.api.objects import GroupKind, Identity, JsonValue, Manifest
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.placing_policy import PlacingPolicy
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_rollouts import (
     APP_GROUP,
@@ -32,9 +33,11 @@ def held_targets(
     chosen: Mapping[Identity, ReadObject],
     faults: Sequence[Fault],
     known: KnownKinds,
+    policy: PlacingPolicy,
 ) -> dict[Identity, HeldFields]:
-    """What such rollouts name, as far as that can be read, but for what a sound rollout moves. A kind that is misspelt
-    stands for the near one, and a namespace that is missing for every one that has a workload of that name."""
+    """What such rollouts name of what they may move, as far as that can be read, but for what a sound rollout moves. A
+    kind that is misspelt stands for the near one, and a namespace that is missing for every one that has a workload of
+    that name."""
     traits = (item.value for item in chosen.values() if isinstance(item.value, RolloutTrait))
     moved = {workload.identity for trait in traits for workload, _ in trait.workloads}
     found: dict[Identity, HeldFields] = {}
@@ -43,7 +46,7 @@ def held_targets(
             continue
         held = _held(item, faults)
         for identity in _named(item, chosen, known):
-            if identity not in moved:
+            if identity not in moved and policy.reaches(item.identity[2], identity[2]):
                 found.setdefault(identity, held)
     return found
 

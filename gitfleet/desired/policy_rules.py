@@ -15,6 +15,7 @@ from gitfleet.desired.crosschecks import Refusals
 from gitfleet.desired.identity import known_scope
 from gitfleet.desired.known_kinds import KnownKinds
 from gitfleet.desired.readings import ReadObject
+from gitfleet.desired.texts import DesiredText
 
 
 def denied_payload(objects: Iterable[ReadObject], policy: PlacingPolicy) -> Refusals:
@@ -65,13 +66,17 @@ def denied_selectors(
 
 
 def denied_workloads(objects: Iterable[ReadObject], policy: PlacingPolicy) -> Refusals:
-    """Rollouts of workloads that nothing may place: what may not be placed may not be moved either."""
+    """Rollouts of workloads that nothing may place, which may not be moved either, and of workloads that lie in another
+    namespace than the rollout (decision D39)."""
     denied: Refusals = []
     for item in objects:
         if isinstance(item.value, RolloutTrait):
             for workload, field in item.value.workloads:
                 if (note := policy.denial(workload)) is not None:
                     denied.append((item, ((*field, note[0][-1]), note[1])))
+                elif not policy.reaches(item.value.key.namespace, workload.namespace):
+                    sentence = DesiredText.ANOTHER_NAMESPACE_THAN_ROLLOUT(namespace=workload.namespace)
+                    denied.append((item, ((*field, "namespace"), sentence)))
     return denied
 
 

@@ -38,7 +38,8 @@ def rollout_refusals(
     refused = metric_refusals(items)
     if not rollouts:
         return refused
-    rollouts.sort(key=lambda pair: (standing(pair[0]), pair[0].origin))
+    # What a rollout of another namespace names takes nothing from those of the workload's own namespace.
+    rollouts.sort(key=lambda pair: (_reaches_out(pair[1]), standing(pair[0]), pair[0].origin))
     scalers = scalers_of(item.value for item in items if isinstance(item.value, Manifest))
     same_name = _same_name(rollouts)
     others = {item.identity for item, _ in same_name}
@@ -68,6 +69,11 @@ def workload_notes(value: object, present: Present) -> Iterator[Break]:
         so = DesiredText.NO_PODS_TAKEN_FROM() if is_source else DesiredText.NOTHING_ROLLED_OUT()
         part, hint = _meant(workload, present)
         yield (*field, part), DesiredText.NAMES_NO_MANIFEST_REPO(workload=workload.kind, so=so, hint=hint)
+
+
+def _reaches_out(rollout: WorkloadRollout) -> bool:
+    workloads = rollout.workloads if isinstance(rollout, RolloutTrait) else ()
+    return any(workload.namespace != rollout.key.namespace for workload, _ in workloads)
 
 
 def _is_there(workload: ObjectKey, present: Present) -> bool:

@@ -20,7 +20,8 @@ _EVERY: Final = "*every*"
 """Stands for all clusters, or components, of a rollout that selects none of them."""
 _SOME: Final = "*some*"
 """Stands for any cluster, or component, that an earlier rollout is for."""
-_Workload = Identity | PlacementKey
+_Workload = Identity | tuple[str, PlacementKey]
+"""A workload, or one of those that a placement has in a namespace."""
 
 
 @dataclass(slots=True)
@@ -97,7 +98,7 @@ def _workloads(rollout: WorkloadRollout) -> Iterator[tuple[_Workload, Location]]
         case RolloutTrait():
             yield from ((workload.identity, field) for workload, field in rollout.workloads)
         case AppRollout():
-            yield rollout.placement, ("spec", "placementRef")
+            yield (rollout.key.namespace, rollout.placement), ("spec", "placementRef")
 
 
 def _component(rollout: WorkloadRollout) -> str:

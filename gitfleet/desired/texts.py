@@ -10,6 +10,7 @@ class DesiredText(TextTable):
 
     ABOUT_NOTHING = "it is about nothing"
     ADD_CORRECT_NAME = "add {metric_template} {key}, or correct the name"
+    ANOTHER_NAMESPACE_THAN_ROLLOUT = "is another namespace than that of the rollout; write the rollout in namespace {namespace}, or allow it in spec.policy.crossNamespace of FleetConfig"
     ANSWERS_NOTHING_WRITE_TRUE_APPROVE = 'answers nothing; write "True" to approve, "False" to reject'
     ANSWERS_NO_HOLD = "answers no hold, since holds have no namespace; write ClusterApprovalRequest, without one"
     CANNOT_CHANGE_FROM = "cannot change from {before} to {after}; put it back, or {recreate}"

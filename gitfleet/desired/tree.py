@@ -9,6 +9,7 @@ from functools import partial
 from gitfleet.api.faults import LastGood, Severity, listed
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.objects import GroupKind, Identity, Manifest
+from gitfleet.api.placing_policy import PlacingPolicy
 from gitfleet.desired.absent import absent_notes
 from gitfleet.desired.bases import unused_bases
 from gitfleet.desired.crosschecks import (
@@ -237,8 +238,8 @@ def _keep_replaced(pool: Pool, gathered: Gathered) -> Replacements:
 def _deny(pool: Pool, scopes: Mapping[GroupKind, bool]) -> None:
     """Report what the fleet's policy denies. What is placed of it stays as it is placed, the rest is left out."""
     unmatched: dict[str, dict[Identity, str]] = {}
-    config = next((item.value for item in pool.chosen.values() if isinstance(item.value, FleetConfig)), FleetConfig())
-    denied = denied_payload(pool.chosen.values(), config.policy)
+    policy = _policy(pool)
+    denied = denied_payload(pool.chosen.values(), policy)
     for item in {item.identity: item for item, _ in denied}.values():
         del pool.chosen[item.identity]
         pool.hidden.add(item.identity)
@@ -248,8 +249,13 @@ def _deny(pool: Pool, scopes: Mapping[GroupKind, bool]) -> None:
             unmatched.setdefault(item.origin.path, {})[item.identity] = item.label
     pool.restore_unmatched(unmatched)
     pool.faults += faults_at(denied, pool.request.contents)
-    pool.refuse(denied_selectors(pool.chosen.values(), config.policy, scopes))
-    pool.refuse(denied_workloads(pool.chosen.values(), config.policy))
+    pool.refuse(denied_selectors(pool.chosen.values(), policy, scopes))
+    pool.refuse(denied_workloads(pool.chosen.values(), policy))
+
+
+def _policy(pool: Pool) -> PlacingPolicy:
+    configs = (item.value for item in pool.chosen.values() if isinstance(item.value, FleetConfig))
+    return next(configs, FleetConfig()).policy
 
 
 def _with_held(found: Desired, pool: Pool, gathered: Gathered) -> Desired:
@@ -257,7 +263,7 @@ def _with_held(found: Desired, pool: Pool, gathered: Gathered) -> Desired:
     refused = (*pool.refused, *unnamed)
     return replace(
         found,
-        held_targets=held_targets(refused, pool.chosen, pool.faults, _known_kinds(pool)),
+        held_targets=held_targets(refused, pool.chosen, pool.faults, _known_kinds(pool), _policy(pool)),
         held_placements=held_placements(refused, pool.chosen, pool.faults),
     )
 

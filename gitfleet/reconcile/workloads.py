@@ -83,14 +83,9 @@ def movement_of(
     if not state.rollouts and not wanted.held_targets and not wanted.held_placements:
         return workload.Movement()
     moving = workload.movement(state.rollouts, works, inputs.observations, handlers, inputs.now, failures)
-    permission = workload.Permission(
-        policy=inputs.desired.config.policy,
-        works=works,
-        inventory=state.inventory,
-        observations=inputs.observations,
-    )
-    moving = workload.permitted(moving, state.rollouts, permission)
-    unnamed = workload.held_for_unnamed(state.rollouts, state.placements, handlers)
+    policy = wanted.config.policy
+    moving = workload.permitted(moving, state.rollouts, policy)
+    unnamed = workload.held_for_unnamed(state.rollouts, state.placements, handlers, policy)
     faulty = _held_by_faulty(wanted, state, handlers)
     if not (unnamed or faulty or wanted.held_targets):
         return moving
@@ -127,7 +122,8 @@ def _held_by_faulty(wanted: Desired, state: FleetState, handlers: workload.Handl
         placement = state.placements.get(key)
         if placement is not None:
             components = (held.component,) if held.component else ()
-            mine = workload.own_workloads(held.fields.rollout.namespace, placement, components, handlers)
+            movable = workload.movable_from(held.fields.rollout.namespace, handlers, wanted.config.policy)
+            mine = workload.own_workloads(placement, components, movable)
             found = {**dict.fromkeys(mine, held.fields), **found}
     return found
 

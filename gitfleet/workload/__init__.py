@@ -6,7 +6,7 @@
     keys_to_observe(wanted, records, clusters) -> keys   the workloads that must be read, by cluster
     named_snapshots(rollouts, records) -> names          the resource snapshots in use, by placement
     pods_to_observe(records, handlers) -> keys           those whose pods must be read, by cluster
-    permitted(moving, rollouts, permission) -> Movement  without what a rollout may not do
+    permitted(moving, rollouts, policy) -> Movement      without what a rollout may not do
     phases      the state machine, as one table
     handlers    what is asked of a kind of workload (a plug-in point); BUILT_IN are those of gitfleet
 
@@ -15,7 +15,7 @@ Everything here is pure.
 
 from gitfleet.workload.advance import Advance, advance_workloads
 from gitfleet.workload.built_in import BUILT_IN
-from gitfleet.workload.finding import named_snapshots
+from gitfleet.workload.finding import movable_from, named_snapshots
 from gitfleet.workload.goals import batch_sizes
 from gitfleet.workload.handlers import (
     Counts,
@@ -31,7 +31,7 @@ from gitfleet.workload.lookup import Request
 from gitfleet.workload.misnamed import held_for_unnamed, own_workloads
 from gitfleet.workload.movement import Movement, movement
 from gitfleet.workload.observing import keys_to_observe, pods_to_observe
-from gitfleet.workload.permission import Permission, permitted
+from gitfleet.workload.permission import permitted
 
 __all__ = [
     "BUILT_IN",
@@ -41,7 +41,6 @@ __all__ = [
     "HandlerFactory",
     "Handlers",
     "Movement",
-    "Permission",
     "Request",
     "Scaling",
     "Step",
@@ -51,6 +50,7 @@ __all__ = [
     "batch_sizes",
     "held_for_unnamed",
     "keys_to_observe",
+    "movable_from",
     "movement",
     "named_snapshots",
     "own_workloads",

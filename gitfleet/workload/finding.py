@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from gitfleet.api.envelopes import carried_identities
 from gitfleet.api.objects import Identity, JsonObject, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.placing_policy import PlacingPolicy
 from gitfleet.api.snapshots import snapshot_name
 from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutRecord
 from gitfleet.api.workload_rollouts import RolloutTrait, WorkloadRollout
@@ -78,12 +79,17 @@ class Wanted:
         return cls(manifests=found, snapshots={work.placement: work.snapshot for work in works})
 
 
-def find(record: RolloutRecord, placements: Mapping[PlacementKey, PlacementRecord], handlers: Handlers) -> Found:
+def find(
+    record: RolloutRecord,
+    placements: Mapping[PlacementKey, PlacementRecord],
+    handlers: Handlers,
+    policy: PlacingPolicy,
+) -> Found:
     """The workloads of a rollout; NotFoundHere where they cannot be told."""
     if named := named_by(record):
         target, *sources = named
         return Found(target=target, sources=tuple(sources), handler=_handler(target, sources, handlers))
-    return _of_snapshots(record, placements, handlers)
+    return _of_snapshots(record, placements, handlers, policy)
 
 
 def named_by(record: RolloutRecord) -> tuple[ObjectKey, ...]:
@@ -110,17 +116,21 @@ def _handler(target: ObjectKey, sources: Sequence[ObjectKey], handlers: Handlers
 
 
 def _of_snapshots(
-    record: RolloutRecord, placements: Mapping[PlacementKey, PlacementRecord], handlers: Handlers
+    record: RolloutRecord,
+    placements: Mapping[PlacementKey, PlacementRecord],
+    handlers: Handlers,
+    policy: PlacingPolicy,
 ) -> Found:
     key = placement_of(record)
     placement = placements.get(key) if key is not None else None
     if key is None or placement is None:
         raise _no_placement(key, placements)
-    manifest = _workload_in(record, placement, TARGET_REVISION, handlers)
+    movable = movable_from(record.key.namespace, handlers, policy)
+    manifest = _workload_in(record, placement, TARGET_REVISION, movable)
     target = manifest.key
     sources: tuple[ObjectKey, ...] = ()
     if record.source_revision is not None:
-        source = _workload_in(record, placement, SOURCE_REVISION, handlers).key
+        source = _workload_in(record, placement, SOURCE_REVISION, movable).key
         sources = () if source.identity == target.identity else (source,)
     handler = _handler(target, sources, handlers)
     template = template_id(handler, manifest.body)
@@ -157,7 +167,16 @@ def template_id(handler: WorkloadHandler, body: JsonObject) -> str:
     return digest_of(handler.template(body))[:16]
 
 
-def _workload_in(record: RolloutRecord, placement: PlacementRecord, said: str, handlers: Handlers) -> Manifest:
+Movable = Callable[[ObjectKey], bool]
+"""Whether an object is a workload that a rollout may move."""
+
+
+def movable_from(home: str, handlers: Handlers, policy: PlacingPolicy) -> Movable:
+    """Workloads of a kind that a handler knows and of a namespace that a rollout in `home` may act on."""
+    return lambda key: key.group_kind in handlers and policy.reaches(home, key.namespace)
+
+
+def _workload_in(record: RolloutRecord, placement: PlacementRecord, said: str, movable: Movable) -> Manifest:
     """The one workload of the snapshot that a field of the rollout names."""
     index = record.target_revision if said == TARGET_REVISION else record.source_revision
     snapshot = next((one for one in placement.resource_snapshots if str(one.index) == index), None)
@@ -169,27 +188,28 @@ def _workload_in(record: RolloutRecord, placement: PlacementRecord, said: str, h
     if snapshot is None or snapshot.manifests is None:
         gone = WorkloadText.NOT_KEPT_NAME_ONE_GITFLEET(name=name)
         raise Slip(gone, key, components, was_right=True)
-    found = list(_candidates(components, snapshot.manifests, handlers))
+    found = list(_candidates(components, snapshot.manifests, movable))
     if len(found) == 1:
         return found[0]
     if not found:
         named = f" {components[0]}" if components else ""
-        raise NotOneWorkload(WorkloadText.NO_WORKLOAD_KIND_ROLLOUT_MOVE(name=name, named=named), key)
+        home = record.key.namespace
+        raise NotOneWorkload(WorkloadText.NO_WORKLOAD_KIND_ROLLOUT_MOVE(name=name, named=named, home=home), key)
     raise NotOneWorkload(WorkloadText.WORKLOADS_NAME_ONE_COMPONENTLIST(name=name, count=len(found)), key)
 
 
-def workloads_in(placement: PlacementRecord, components: Sequence[str], handlers: Handlers) -> Iterator[Identity]:
+def workloads_in(placement: PlacementRecord, components: Sequence[str], movable: Movable) -> Iterator[Identity]:
     """The workloads of all snapshots of a placement that are kept, those of the component where one is given."""
     for snapshot in placement.resource_snapshots:
-        for manifest in _candidates(components, snapshot.manifests or (), handlers):
+        for manifest in _candidates(components, snapshot.manifests or (), movable):
             yield manifest.key.identity
 
 
-def _candidates(components: Sequence[str], manifests: Sequence[Manifest], handlers: Handlers) -> Iterator[Manifest]:
+def _candidates(components: Sequence[str], manifests: Sequence[Manifest], movable: Movable) -> Iterator[Manifest]:
     """The workloads of a snapshot that may be meant; where names differ between revisions, a component is the label
     `app.kubernetes.io/name` or `app`, or the name itself."""
     for manifest in manifests:
-        if manifest.key.group_kind in handlers and _is_component(manifest.body, components):
+        if movable(manifest.key) and _is_component(manifest.body, components):
             yield manifest
 
 

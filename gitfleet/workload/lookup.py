@@ -21,7 +21,6 @@ from gitfleet.model.works import Work
 from gitfleet.workload.cases import is_placed
 from gitfleet.workload.finding import Found, Wanted, template_id
 from gitfleet.workload.handlers import Handlers, WorkloadHandler, Workloads
-from gitfleet.workload.permission import Permission
 from gitfleet.workload.records import Templates
 from gitfleet.workload.texts import WorkloadText
 
@@ -45,13 +44,6 @@ class Request:
     handlers: Handlers
     policy: PlacingPolicy = USUAL_POLICY
     refused: tuple[RefusedStep, ...] = ()
-
-    @property
-    def permission(self) -> Permission:
-        """By what it is judged which workloads may be moved."""
-        return Permission(
-            policy=self.policy, works=self.works, inventory=self.inventory, observations=self.observations
-        )
 
 
 @dataclass(slots=True)

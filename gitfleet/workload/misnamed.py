@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.placing_policy import PlacingPolicy
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutRecord
 from gitfleet.formats.near_names import nearest
@@ -14,10 +15,12 @@ from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.state import Inventory, PlacementRecord
 from gitfleet.workload.finding import (
     Found,
+    Movable,
     NotFoundHere,
     Slip,
     Wanted,
     find,
+    movable_from,
     placement_of,
     workloads_in,
 )
@@ -29,6 +32,7 @@ def held_for_unnamed(
     rollouts: Mapping[NamespacedName, RolloutRecord],
     placements: Mapping[PlacementKey, PlacementRecord],
     handlers: Handlers,
+    policy: PlacingPolicy,
 ) -> dict[str, dict[Identity, HeldFields]]:
     """The workloads of placements that rollouts mean whose names are a slip, by their clusters: they would all change
     at once. One that is about no cluster yet means all that its placement has."""
@@ -37,12 +41,12 @@ def held_for_unnamed(
         if placement_of(record) is None or record.removing:
             continue
         try:
-            find(record, placements, handlers)
+            find(record, placements, handlers, policy)
         except Slip as slip:
             placement = placements[slip.placement]
             held = HeldFields(rollout=key, stays=True, untouched=str(slip))
-            mine = own_workloads(key.namespace, placement, slip.components, handlers)
-            mine = mine or own_workloads(key.namespace, placement, (), handlers)
+            movable = movable_from(key.namespace, handlers, policy)
+            mine = own_workloads(placement, slip.components, movable) or own_workloads(placement, (), movable)
             clusters = {one.cluster for one in record.clusters if slip.concerns(record, one)}
             if not record.clusters:
                 clusters = {one.cluster for one in placement.bindings}
@@ -53,14 +57,11 @@ def held_for_unnamed(
     return found
 
 
-def own_workloads(
-    namespace: str, placement: PlacementRecord, components: Sequence[str], handlers: Handlers
-) -> list[Identity]:
-    """The workloads of a placement that a slip in a rollout of a namespace may hold: those of its own namespace ("":
-    all), while the placement stays."""
+def own_workloads(placement: PlacementRecord, components: Sequence[str], movable: Movable) -> list[Identity]:
+    """The workloads of a placement that a slip in a rollout may hold, while the placement stays."""
     if placement.placement.deleting is not None:
         return []
-    return [one for one in workloads_in(placement, components, handlers) if namespace in ("", one[2])]
+    return list(workloads_in(placement, components, movable))
 
 
 def left_out(

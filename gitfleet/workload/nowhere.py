@@ -21,7 +21,7 @@ def why_nowhere(record: RolloutRecord, request: Request) -> str:
     if (placement := placement_of(record)) is not None:
         return _without_placement(placement, among, request)
     try:
-        found = find(record, {}, request.handlers)
+        found = find(record, {}, request.handlers, request.policy)
     except NotFoundHere as unknown:
         return str(unknown)
     if is_coming(found.target.identity, among, request.placements.values()):

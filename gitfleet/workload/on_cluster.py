@@ -35,6 +35,7 @@ from gitfleet.workload.goals import left_to_change
 from gitfleet.workload.handlers import Workloads
 from gitfleet.workload.lookup import Lookup, Request
 from gitfleet.workload.misnamed import left_out, misnamed
+from gitfleet.workload.permission import denial
 from gitfleet.workload.phases import LETTING_GO, phase_of
 from gitfleet.workload.progress import advance_cluster
 from gitfleet.workload.texts import WorkloadText
@@ -161,7 +162,7 @@ def _over_seen(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup) -> Adva
 def _forbidden(here: _Here, lookup: Lookup) -> str:
     """Why a rollout may not touch its workloads: nobody permitted it, or something else scales them; "" if it may."""
     record, status, workloads = here.record, here.status, (here.found.target, *here.found.sources)
-    if why := lookup.request.permission.denial(record, status.cluster, workloads):
+    if why := denial(lookup.request.policy, record, workloads):
         return why
     if status.rolling_state is RollingState.VERIFYING_SPEC and placement_of(record) is not None:
         scalers = scalers_of(here.wanted.manifests.values())
@@ -238,7 +239,7 @@ def _advanced(case: Case) -> Advanced:
 def _found(record: RolloutRecord, status: ClusterRolloutStatus, request: Request) -> Found:
     """The workloads that the rollout names; those that it had claimed where it names none any more."""
     try:
-        return find(record, request.placements, request.handlers)
+        return find(record, request.placements, request.handlers, request.policy)
     except NotFoundHere as unclear:
         claimed = _claimed(status, request)
         # A slip in what it is to be about from now on; what runs goes on by what it is about while it can.

@@ -12,7 +12,7 @@ class WorkloadText(TextTable):
         "{live} has another controller, {owner}; a rollout can move only what nobody else moves"
     )
     ANOTHER_KIND_NAME_WORKLOADS_ONE = "{other} is of another kind than {target}; name workloads of one kind"
-    ANOTHER_NAMESPACE_GITFLEET_NOT_PLACE = "{key} is in another namespace, and gitfleet does not place it; write the rollout in namespace {namespace}, or place the workload"
+    ANOTHER_NAMESPACE = "{key} is in another namespace; write the rollout in namespace {namespace}, or allow it in spec.policy.crossNamespace of FleetConfig"
     BATCHES_PLAN_PODS = "the batches of the plan have {sum} pods, and {span} are to change; correct rolloutBatches"
     CANNOT_JUDGED = "it cannot be judged"
     CLUSTER_COMES_FIRST = "cluster {name} comes first"
@@ -64,7 +64,9 @@ class WorkloadText(TextTable):
     NO_PLACEMENT_ANY_MORE = "no placement has {target} any more"
     NO_PLACEMENT_NAME_ONE_PLACEMENTREF = "there is no placement {key}; name one in placementRef"
     NO_PLACEMENT_YOU_MEAN_CORRECT = "there is no placement {key}; did you mean {meant}? Correct placementRef"
-    NO_WORKLOAD_KIND_ROLLOUT_MOVE = "{name} has no workload{named} of a kind that a rollout can move"
+    NO_WORKLOAD_KIND_ROLLOUT_MOVE = (
+        "{name} has no workload{named} of a kind that a rollout can move in namespace {home}"
+    )
     NO_WORKLOAD_ROLLOUT_ONCE = "no workload rollout is in {rolling} and {batch} at once"
     PAUSED_SET_PAUSED_FALSE = "it is paused; set paused to false"
     PLACEMENT_NO_SNAPSHOT_YET = "placement {key} has no snapshot {index} yet; its newest is {newest}: correct {why}"

@@ -212,8 +212,7 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
          [(f"rollouts/b.yaml:5: RolloutTrait/web/b: spec.targetRef: is moved by RolloutTrait/web/api ({PATH}:1) on b "
           f"{MOVED}")]),
         ({PATH: trait(), "rollouts/b.yaml": trait("b", targetRef={**DEPLOYMENT, "name": "api", "namespace": "shop"})},
-         [B(5, (f'spec.targetRef.namespace: {NO_WORKLOAD}' + DesiredText.YOU_MEAN_NAMESPACE(elsewhere="web") +
-             " (warning)"))]),
+         [B(5, "spec.targetRef.namespace: " + DesiredText.ANOTHER_NAMESPACE_THAN_ROLLOUT(namespace="shop"))]),
         ({PATH: app(), "rollouts/b.yaml": app("b", componentList=["x"])},
          [("rollouts/b.yaml:5: AppRollout/web/b: spec.placementRef: is moved by AppRollout/web/app "
           f"({PATH}:1) {MOVED}")]),
@@ -254,7 +253,8 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
         ({PATH: trait(sourceRef=[{**DEPLOYMENT, "name": "a", "namespace": "fleet-system"}], clusters={})},
          [AT(7, f"spec.sourceRef[0].namespace: {RESERVED}")]),
         ({PATH: trait(targetRef={**DEPLOYMENT, "name": "dns", "namespace": "kube-system"}, clusters={}),
-          **fleet(allow=[{"namespaces": ["kube-system"]}])}, []),
+          **fleet(allow=[{"namespaces": ["kube-system"]}], crossNamespace=[{"from": "web", "to": ["kube-system"]}])},
+         []),
         ({PATH: trait(targetRef={**DEPLOYMENT, "name": "safe", "namespace": "vault"}, clusters={}),
           **fleet(deny=[{"namespaces": ["vau*"]}])},
          [AT(5, ("spec.targetRef.namespace: " + ApiText.DENIED_SPEC_POLICY_DENY_FLEETCONFIG(index="0")))]),

@@ -1,5 +1,5 @@
 """Rollouts that name what is not theirs to move: the fleet's policy and the reserved namespaces (decision D37) hold for
-them, and what no placement has is moved from its own namespace alone."""
+them, and they act on their own namespace alone (decision D39)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.texts import ApiText
+from gitfleet.workload.texts import WorkloadText
 from tests.builders import an_object, deployment, fleet_config, member_cluster, namespace, placement
 from tests.scenarios.world import World
 
@@ -15,7 +16,6 @@ DNS = deployment("kube-system", "dns", "dns:1", replicas=3)
 OPEN = fleet_config(policy={"allow": [{"namespaces": ["kube-system"]}]})
 DENIED = fleet_config(policy={"deny": [{"namespaces": ["ops"]}]})
 RESERVED = "its namespace " + ApiText.RESERVED_PLACE_ELSEWHERE()
-OTHERS = "is in another namespace, and gitfleet does not place it; write the rollout in namespace"
 
 
 def rollout(target: dict[str, Any], *sources: dict[str, Any], inside: str = "web", **plan: Any) -> dict[str, Any]:
@@ -101,18 +101,71 @@ def test_a_rollout_that_was_permitted_stops_and_asks(size: int) -> None:
 
 @pytest.mark.parametrize("written", [rollout(OPS, targetSize=0), rollout(WEB, OPS)], ids=["target", "source"])
 def test_what_no_placement_has_is_moved_from_its_own_namespace_alone(written: dict[str, Any]) -> None:
-    world = a_world(OPS, written)
+    world = a_world(OPS)
+    world.commit(written)
     world.settle()
     assert (replicas(world, OPS), replicas(world, WEB)) == (3, 2)
-    assert f"Deployment/ops/dns {OTHERS} ops, or place the workload" in asks(world)
     world.commit(rollout(OPS, inside="ops", targetSize=1), remove=[written])
     world.settle()
     assert (replicas(world, OPS), replicas(world, WEB)) == (1, 2)
 
 
-def test_what_is_placed_may_be_moved_from_another_namespace() -> None:
-    world = a_world(OPS, rollout(WEB, inside="ops", numBatches=2))
-    world.commit(deployment("web", "web", "web:2", replicas=2))
+SHOP = deployment("shop", "web", "web:1", replicas=4)
+PLACED = (namespace("shop"), placement("shop"), SHOP)
+APP = an_object("core.oam.dev/v1beta1", "AppRollout", "move", namespace="web")
+ATTACKS = {
+    "target": rollout(SHOP, targetSize=0),
+    "source": rollout(WEB, SHOP),
+    "snapshot": {
+        **APP,
+        "spec": {"placementRef": {"name": "shop"}, "targetRevision": "0", "rolloutPlan": {"targetSize": 0}},
+    },
+    "two snapshots": {
+        **APP,
+        "spec": {
+            "placementRef": {"name": "shop"},
+            "targetRevision": "1",
+            "sourceRevision": "0",
+            "rolloutPlan": {"numBatches": 2, "lastBatchToRollout": 0},
+        },
+    },
+    "held by an error": rollout(SHOP, numBatchs=2),
+    "held by a pause": rollout(SHOP, paused=True),
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_rollout_neither_moves_nor_holds_what_is_placed_in_another_namespace(attack: str) -> None:
+    world = World()
+    world.commit(member_cluster("c1"), namespace("web"), placement("web"), WEB, *PLACED)
     world.settle()
-    assert world.image("c1") == "web:2"
-    assert asks(world) == ""
+    world.commit(ATTACKS[attack])
+    world.settle()
+    assert replicas(world, SHOP) == 4
+    newer = deployment("shop", "web", "web:2", replicas=5)
+    world.commit(newer)
+    world.settle()
+    assert (world.image_in("c1", "shop"), replicas(world, SHOP)) == ("web:2", 5)
+    world.commit(rollout(SHOP, inside="shop", targetSize=6))
+    world.settle()
+    assert replicas(world, SHOP) == 6
+
+
+@pytest.mark.parametrize("to", ["shop", "other"])
+def test_the_fleet_may_allow_a_namespace_by_name(to: str) -> None:
+    world = World()
+    allows = fleet_config(policy={"crossNamespace": [{"from": "web", "to": [to]}]})
+    world.commit(member_cluster("c1"), namespace("web"), placement("web"), WEB, *PLACED, allows)
+    world.settle()
+    half = rollout(SHOP, numBatches=2, lastBatchToRollout=0, targetSize=2)
+    world.commit(half)
+    world.settle()
+    assert replicas(world, SHOP) == (3 if to == "shop" else 4)
+    world.commit(fleet_config(), rollout(SHOP, numBatches=2, targetSize=2))
+    world.settle()
+    assert replicas(world, SHOP) == (3 if to == "shop" else 4)
+    if to == "shop":
+        assert WorkloadText.ANOTHER_NAMESPACE(key="Deployment/shop/web", namespace="shop") in asks(world)
+    world.commit(allows)
+    world.settle()
+    assert replicas(world, SHOP) == (2 if to == "shop" else 4)

@@ -89,6 +89,33 @@ def test_a_resource_placement_is_named_with_its_namespace() -> None:
         assert (found.user_error is not None) is denied
 
 
+OPEN = PlacingPolicy(allow=(PlacingRule(scope="Cluster", placements=("web/web",)),))
+NOT_OPEN = PlacingPolicy(allow=(PlacingRule(scope="Cluster"), PlacingRule(placements=("web/other",))))
+
+
+@pytest.mark.parametrize(
+    ("inner", "policy", "may"),
+    [
+        (config("inner", "web"), PlacingPolicy(), True),
+        (role("boss"), PlacingPolicy(), False),
+        (namespace("ops"), PlacingPolicy(), False),
+        (config("inner", "ops"), PlacingPolicy(), False),
+        (role("boss"), OPEN, True),
+        (role("boss"), NOT_OPEN, False),
+        (config("inner", "ops"), OPEN, False),
+    ],
+)
+def test_an_envelope_takes_a_resource_placement_no_further_than_its_namespace(
+    inner: Manifest, policy: PlacingPolicy, may: bool
+) -> None:
+    found = take(placement(pick("ConfigMap"), ns="web"), index(WEB, envelope("bundle", "web", inner), policy=policy))
+    assert (found.user_error is None) is may
+    if not may:
+        assert found.user_error is not None
+        assert ApiText.NOT_IN_NAMESPACE_PLACEMENT(home="web", placement="web/web") in found.user_error.message
+    assert take(placement(pick_namespace("web")), index(WEB, envelope("bundle", "web", inner))).user_error is None
+
+
 def test_what_is_placed_already_stays_in_the_version_that_it_has() -> None:
     subject, policy = placement(*ALL), denying(ROLES)
     first = take(subject, index(WEB, SETTINGS, READER))
