@@ -1,7 +1,8 @@
 """`plan --fail-on`: conditions under which a plan exits with 1, as people write them.
 
     CONDITION[,CONDITION...]    errors | unreachable | held | ACTION | ACTION>NUMBER | ACTION>NUMBER% | none
-    ACTION                      create, update, delete, refuse, leave (clusters leave the fleet)
+    ACTION                      create, update, delete, refuse, leave (clusters leave the fleet),
+                                scaleDown (workloads on clusters get fewer pods than their manifests say)
 
 A percentage is of the objects that are placed, for `leave` of the clusters, and counts every step of the rollout.
 """
@@ -19,7 +20,7 @@ from gitfleet.formats.sentences import agreeing, counted
 
 DEFAULT: Final = "errors"
 _PLAIN: Final = ("errors", "unreachable", "held")
-_COUNTED: Final = ("create", "update", "delete", "refuse", "leave")
+_COUNTED: Final = ("create", "update", "delete", "refuse", "leave", "scaleDown")
 _SHARED: Final = ("update", "delete", "leave")
 _WORDS: Final = (*_PLAIN, *_COUNTED, "none")
 _CONDITION: Final = re.compile(r"(?P<word>[^<>=%\s]*)\s*(?:(?P<sign>[<>=]+)\s*(?P<limit>[^%]*?)\s*(?P<percent>%?))?")
@@ -107,6 +108,9 @@ def _counted(word: str, document: Mapping[str, Any]) -> tuple[int, int, str]:
     if word == "leave":
         number, whole = len(risk["leaving"]), risk["clusters"]
         return number, whole, CliText.WOULD_LEAVE_FLEET(number=number, count=counted(whole, "cluster"))
+    if word == "scaleDown":
+        number = sum(len(row["clusters"]) for row in risk["scaledDown"])
+        return number, 0, f"{counted(number, 'workload')} {CliText.WOULD_SCALED_DOWN()}"
     number, placed = risk[word]["objects"], risk["placed"]
     percent = risk[word]["percent"]
     share = f" of {placed} placed ({percent:g}%)" if word in _SHARED and percent is not None else ""

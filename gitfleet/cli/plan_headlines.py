@@ -19,7 +19,8 @@ Line = tuple[str, bool]
 
 
 def headlines(document: Mapping[str, Any]) -> Iterator[Line]:
-    """Renamed placements, leaving clusters and deletions, each with what explains it below."""
+    """Renamed placements, leaving clusters, deletions and workloads that are scaled down, each with what explains it
+    below."""
     for placement in document["placements"]:
         if placement["formerName"]:
             yield (
@@ -37,6 +38,19 @@ def headlines(document: Mapping[str, Any]) -> Iterator[Line]:
         yield f"deletes: {_share(deleted, document['risk']['placed'])}: {_when(deleted, document)}", False
         for placement in document["placements"]:
             yield from ((line, True) for line in _deleted(placement))
+    for row in document["risk"]["scaledDown"]:
+        body = row["object"]
+        yield (
+            CliText.SCALES_DOWN(
+                kind=body["kind"],
+                name=f"{body['namespace']}/{body['name']}",
+                pods=counted(row["pods"], "pod"),
+                after=row["podsAfter"],
+                clusters=names(tuple(row["clusters"])),
+                rollout=row["rollout"],
+            ),
+            False,
+        )
 
 
 def work_tree_line(document: Mapping[str, Any]) -> str:

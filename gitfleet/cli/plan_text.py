@@ -141,7 +141,10 @@ def closing_lines(document: Mapping[str, Any]) -> Iterator[str]:
 def summary_line(document: Mapping[str, Any]) -> str:
     """One line of counts."""
     summary = document["summary"]
-    if not any(summary[action] for action in ("create", "update", "delete", "refuse")):
+    changed = any(summary[action] for action in ("create", "update", "delete", "refuse"))
+    if not changed and document["risk"]["scaledDown"]:
+        return CliText.NO_MANIFEST_CHANGES(count=counted(len(document["risk"]["scaledDown"]), "workload"))
+    if not changed:
         return CliText.NO_OBJECT_CHANGES(count=counted(summary["keep"], "object"))
     words = {
         "create": "to create",

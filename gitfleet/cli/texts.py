@@ -161,6 +161,7 @@ class CliText(TextTable):
     NO_HOLD = 'there is no hold "{name}"'
     NO_HOME_FOLDER_KEEP_CACHE = "there is no home folder to keep the cache in"
     NO_LONGER_PICKED = "no longer picked"
+    NO_MANIFEST_CHANGES = "No manifest changes; {count} to scale down."
     NO_NUMBER_STANDS_ADDRESS_INSTALLATION = "{app} is no number: it stands in the address of the installation's page"
     NO_OBJECT_CHANGES = "No object changes; {count} in place."
     NO_REPORT_COULD_SAVED = "no report could be saved ({strerror}): set TMPDIR to a folder that can be written"
@@ -213,6 +214,7 @@ class CliText(TextTable):
     RUN_WAITS_NO_APPROVAL_STAGE = 'run "{run}" waits for no approval of a stage "{stage}"'
     RUN_WHOLE_ROLLOUT_VIRTUAL_TIME = "Run a whole rollout in virtual time."
     SAY_WHY_EACH_CLUSTER_PICKED = "Say why each cluster was picked, refused or waits."
+    SCALES_DOWN = "scales down: {kind} {name}, from {pods} to {after} on {clusters}, by rollout {rollout}: fewer than its manifest says"
     SEE_GITFLEET_GET_CRP_GITFLEET = (
         "see `gitfleet get crp` and `gitfleet explain PLACEMENT`, or wait longer with --timeout"
     )
@@ -260,5 +262,6 @@ class CliText(TextTable):
     WOULD_DELETED = "would be deleted"
     WOULD_LEAVE_FLEET = "{number} of {count} would leave the fleet"
     WOULD_REFUSED = "would be refused"
+    WOULD_SCALED_DOWN = "would be scaled down below the manifest"
     WOULD_UPDATED = "would be updated"
     WRITE_EACH_CLUSTER_FINAL_MANIFESTS = "Write each cluster's final manifests as files."

@@ -75,7 +75,7 @@ class Decision:
     asks: tuple[str, ...] = ()
     """What only a person can let go on beside the rollouts of placements, in a sentence each."""
     asking: frozenset[tuple[str, NamespacedName]] = frozenset()
-    """The workload rollouts that wait for a person, each with its cluster."""
+    """The workload rollouts that wait for a person or a gate, each with its cluster."""
     steps: tuple[RolloutWrite, ...] = ()
     """What workload rollouts do on clusters."""
     calls: tuple[Call, ...] = ()

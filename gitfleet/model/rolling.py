@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
 from gitfleet.api.bindings import Binding, PinnedLabels
+from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.api.strategies import ApplyStrategy, RollingUpdate
 from gitfleet.model.texts import ModelText
@@ -53,11 +54,12 @@ would rewrite every held binding whenever one cluster changes."""
 @dataclass(frozen=True, slots=True)
 class Frozen:
     """Why nothing starts to move somewhere, and until when; None where only a change elsewhere ends it. `awaits` is the
-    placement that must have the objects first."""
+    placement that must have the objects first; `asks` says that only a person can end it."""
 
     reason: str
     until: datetime | None
     awaits: PlacementKey | None = None
+    asks: bool = False
 
     @property
     def end(self) -> datetime:
@@ -67,6 +69,20 @@ class Frozen:
     def wait(self, now: datetime) -> timedelta | None:
         """How long it goes on by itself."""
         return None if self.until is None else self.until - now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadMove:
+    """The pods of workloads that are about to move on a cluster. With `resizes` their number changes and not their
+    content, with `shrinks` to fewer than the manifest says; `shrinking` are the clusters on which that happens now to
+    each workload, `shrunk` those on which it happened."""
+
+    cluster: str
+    workloads: tuple[ObjectKey, ...]
+    resizes: bool = False
+    shrinks: bool = False
+    shrinking: Mapping[Identity, Collection[str]] = field(default_factory=dict)
+    shrunk: Mapping[Identity, Collection[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

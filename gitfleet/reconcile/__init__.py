@@ -87,7 +87,7 @@ def _decide(
     after = placements.within(with_settings(known, wanted))
     after = replace(after, overrides=shared.override_snapshots, evictions=evictions)
     works_after, rendered, after = _rendered(after, placements, shared, rendered, failures)
-    after, rolling = with_rollouts(after, works_after, inputs, extensions.handlers, failures)
+    after, rolling = with_rollouts(after, works_after, inputs, extensions.handlers, shared.gates, failures)
     said = (*status.standing_notices(before, wanted.commit), *_warnings(shared, placements, after))
     after = replace(after, faults=wanted.faults + listed((*faults, *status.faults_of(failures, after, wanted), *said)))
     decision = Decision(
@@ -128,7 +128,7 @@ def _rendered(
 
 def _warnings(shared: Shared, placements: PlacementsMemo, after: FleetState) -> tuple[Fault, ...]:
     found = (*uncounted(shared.inputs, shared.runs.records), *undecided(shared.inputs, placements.frozen()))
-    return (*found, *shared.freezes.notices, *pin_warnings(shared.inputs.desired, after.placements))
+    return (*found, *shared.gates.freezes.notices, *pin_warnings(shared.inputs.desired, after.placements))
 
 
 def _wake_at(shared: Shared, placements: PlacementsMemo, rolling: workload.Advance) -> datetime | None:

@@ -21,8 +21,7 @@ from gitfleet.errors import GiveUp
 from gitfleet.model.approvals import Verdict
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.reconcile.pins import pins_of
-from gitfleet.reconcile.quarantines import in_force
+from gitfleet.reconcile.gates import Gates
 from gitfleet.reconcile.run_approvals import wrong_approvals
 
 Memo = TypeVar("Memo")
@@ -93,11 +92,11 @@ def _with_gated(request: removals.JudgeRequest, decision: Decision, known: Conta
 
 def _gates(inputs: Inputs) -> removals.Gates:
     wanted, before = inputs.desired, inputs.before
-    freezes = rollout.freezes_at(wanted.freezes, inputs.now)
+    gates = Gates.of(inputs, before.clusters)
     return removals.Gates(
-        frozen=lambda key, names: freezes.of(key, names, before.clusters),
-        pinned=before.placements if wanted.holds_removals else pins_of(wanted),
-        quarantined=in_force(wanted, before.quarantines),
+        frozen=gates.frozen,
+        pinned=before.placements if wanted.holds_removals else gates.pins,
+        quarantined=gates.quarantines,
     )
 
 

@@ -24,7 +24,7 @@ from gitfleet.model.failures import Failures, Subject, attempt
 from gitfleet.model.rolling import Frozen, RolloutPlan
 from gitfleet.model.state import FleetState, MisreadObjects, PlacementRecord, keep
 from gitfleet.model.successors import Successors
-from gitfleet.reconcile.pins import followed, kept_by, with_pin
+from gitfleet.reconcile.pins import kept_by, with_pin
 from gitfleet.reconcile.runs import Advanced, advance
 from gitfleet.reconcile.shared import Shared
 from gitfleet.reconcile.texts import ReconcileText
@@ -182,7 +182,7 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared
     record = rollout.take_back(record, shared.clusters, shared.inputs.before.clusters)
     record = replace(record, bindings=observe.observe_bindings(record, seen, now, failures))
     key = record.placement.key
-    frozen = shared.freezes.of(key, [b.cluster for b in record.bindings], shared.clusters)
+    frozen = shared.gates.frozen(key, [b.cluster for b in record.bindings])
     stays = {**rollout.awaiting_successors(record, shared.successors), **frozen}
     asked = shared.evictions.get(key, ())
     if free := [eviction for eviction in asked if eviction.cluster_name not in frozen]:
@@ -230,8 +230,8 @@ class _Scheduled:
 def _schedule(record: PlacementRecord, shared: Shared) -> _Scheduled:
     now, profile, digests, closed = shared.inputs.now, shared.profile, shared.digests, shared.kept.clusters
     held = shared.kept.objects.get(record.placement.key, frozenset())
-    wanted, pinned = shared.inputs.desired, shared.pins.get(record.placement.key)
-    pin, used = followed(record, pinned, wanted), shared.runs.snapshots_of(record) | kept_by(record, pinned)
+    wanted, pinned = shared.inputs.desired, shared.gates.pins.get(record.placement.key)
+    pin, used = shared.gates.followed(record), shared.runs.snapshots_of(record) | kept_by(record, pinned)
     # A name that is none yet, as a slip may be, is no snapshot in use.
     named = shared.rolled_out.get(record.placement.key, frozenset())
     used |= named.intersection(one.name for one in record.resource_snapshots)
@@ -303,8 +303,8 @@ def _roll_out(
     request = rollout.request_for(record, target.references, now, target.labels, disturbed)
     silent = rollout.silent_since(record, clusters)
     skips = shared.inputs.desired.config.rollout_unreachable == "Skip"
-    frozen = shared.freezes.of(key, [b.cluster for b in record.bindings], clusters)
-    refused = rollout.refusal_of(record, shared.quarantines.get(key, {}))
+    frozen = shared.gates.frozen(key, [b.cluster for b in record.bindings])
+    refused = shared.gates.refusal(record)
     request = replace(request, lacking=lacking, silent=silent, skip_silent=skips, frozen=frozen, refused=refused)
     plan = rollout.plan_rollout(request)
     return replace(record, bindings=plan.bindings), plan, target.held

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from gitfleet import removals, rollout, schedule, snapshots, workload, works
+from gitfleet import removals, schedule, snapshots, workload, works
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.holds import Removal
 from gitfleet.api.overrides import OverrideKey
-from gitfleet.api.pins import Pin
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.api.staged import Eviction
@@ -23,8 +22,7 @@ from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState
 from gitfleet.model.successors import Successors
 from gitfleet.reconcile.evictions import asked_for
-from gitfleet.reconcile.pins import pins_of
-from gitfleet.reconcile.quarantines import Quarantines, in_force
+from gitfleet.reconcile.gates import Gates
 from gitfleet.reconcile.runs import Beside, Runs, runs_of
 
 
@@ -56,11 +54,9 @@ class Shared:
     disturbed: Mapping[PlacementKey, frozenset[str]]
     digests: schedule.BindingDigests
     evictions: Mapping[PlacementKey, tuple[Eviction, ...]]
+    gates: Gates
     kept: removals.Kept = removals.Kept()
     runs: Runs = Runs()
-    freezes: rollout.Freezes = rollout.Freezes()
-    quarantines: Quarantines = field(default_factory=dict)
-    pins: Mapping[PlacementKey, Pin] = field(default_factory=dict)
     rolled_out: Mapping[PlacementKey, frozenset[str]] = field(default_factory=dict)
     """The resource snapshots that workload rollouts name."""
     successors: Successors = field(default_factory=lambda: Successors({}))
@@ -71,7 +67,7 @@ class Shared:
         readable = (one for one in self.every_override if one.reference not in self.unreadable)
         looked_at = works.looked_at_beside_labels(readable, self.clusters)
         clusters = {name: (cluster.deleting, cluster.labels) for name, cluster in self.clusters.items()}, looked_at
-        return self.overrides, self.unreadable, clusters, self.quarantines, self.pins
+        return self.overrides, self.unreadable, clusters, self.gates.quarantines, self.gates.pins
 
     def beside(self, key: PlacementKey) -> Beside:
         """What the runs of a placement see beside its record."""
@@ -84,8 +80,8 @@ class Shared:
             held=self.kept.overridden.get(key, {}),
             unwritten=self.unwritten(key),
             disturbed=self.disturbed.get(key, frozenset()),
-            freezes=self.freezes,
-            quarantined={digest: one.sentence for digest, one in self.quarantines.get(key, {}).items()},
+            freezes=self.gates.freezes,
+            quarantined=self.gates.quarantined(key),
         )
 
     @property
@@ -148,8 +144,6 @@ def prepare(
         digests={key: known for key, known in memo.digests.items() if key in before.placements},
         evictions=asked_for(wanted, before.evictions),
         runs=runs_of(inputs),
-        freezes=rollout.freezes_at(wanted.freezes, inputs.now),
-        quarantines=in_force(wanted, before.quarantines),
-        pins=pins_of(wanted),
+        gates=Gates.of(inputs, clusters),
         rolled_out=workload.named_snapshots(wanted.rollouts.values(), before.rollouts.values()),
     )

@@ -9,10 +9,16 @@ class ReconcileText(TextTable):
     """A code, and its sentence with the names of the values in it."""
 
     CANNOT_FOLLOWED = "{where} cannot be followed: {why}"
+    CLUSTER_LACKS_PINNED_CONTENT = "{placement} is pinned, and the cluster does not have the pinned content yet"
     COUNTS_NOTHING_RUNS_NAME_SNAPSHOTS = "counts for nothing, as runs name the snapshots of {placement} (strategy External); remove the file and go back with `gitfleet rollback {placement} --to {snapshot}`"
+    DISRUPTION_BUDGET_ALLOWS_NO_CLUSTER = "the disruption budget of {placement} allows no further cluster with fewer pods than the manifest says; raise targetSize, or change the budget"
     DISRUPTION_BUDGET_CANNOT_READ = "the disruption budget of {placement_name} cannot be read; correct its file"
     FILE_CONFIG_REPO_CANNOT_READ = "a file of the config repo cannot be read; correct it"
     KEEPS_CONTENT_SNAPSHOT = "keeps {what} at the content of snapshot {snapshot}"
+    MAX_UNAVAILABLE_USED_UP = (
+        "maxUnavailable of {placement} lets other clusters go first, which are not available or are being scaled down"
+    )
+    MOVED_BY_RUNS = "is moved by runs only (strategy External)"
     NOTHING_NEWER_WAITS = "nothing newer waits"
     NO_SNAPSHOT_NAME_ONE_THESE = (
         "{placement} has no snapshot {snapshot} (it has {known}); name one of these or remove the file"
@@ -20,6 +26,7 @@ class ReconcileText(TextTable):
     OBJECTS_SNAPSHOT_NOT_ALL_STATE = (
         "the objects of snapshot {snapshot} are not all on the state branch any more; name another snapshot"
     )
+    PINNED = "is pinned"
     REMOVE_FILE_UNTIL_THEN_NOTHING = "{why} or remove the file; until then nothing is rolled out, and what runs stays"
     SNAPSHOT_DIGEST_OTHER_CONTENT = "snapshot {snapshot} of {placement} has the digest {hash}, which is other content"
     SNAPSHOT_NEWER = "snapshot {newer} or what is newer"
@@ -28,3 +35,6 @@ class ReconcileText(TextTable):
     WAITS_UNTIL_FILE_REMOVED = "{waiting} waits until the file is removed"
     WAITS_UNTIL_FILE_REMOVED_2 = "{keeps}; {waiting} waits until the file is removed"
     WRITE_ONLY_IF_MEANT = "{content}; write that only if it is meant, or remove the file and revert the change instead"
+    WRITE_REPLICAS_MANIFEST = (
+        "{placement} {what}, so that no rollout changes the number of its pods; write the replicas into the manifest"
+    )

@@ -18,6 +18,7 @@ from gitfleet.model.failures import Failures
 from gitfleet.model.held_fields import HeldFields
 from gitfleet.model.operations import Create, Operation, RolloutWrite, Update
 from gitfleet.model.state import FleetState
+from gitfleet.reconcile.gates import Gates
 
 Plugins = Mapping[str, schedule.PluginFactory]
 
@@ -30,7 +31,7 @@ class Extensions(NamedTuple):
 
 
 def with_rollouts(
-    state: FleetState, works: Works, inputs: Inputs, handlers: workload.Handlers, failures: Failures
+    state: FleetState, works: Works, inputs: Inputs, handlers: workload.Handlers, gates: Gates, failures: Failures
 ) -> tuple[FleetState, workload.Advance]:
     """The decided state with its workload rollouts, over the works that clusters are to have from now on."""
     wanted = inputs.desired
@@ -51,6 +52,7 @@ def with_rollouts(
         now=inputs.now,
         handlers=handlers,
         policy=wanted.config.policy,
+        gate=lambda move: gates.closed(move, state, works),
     )
     advance = workload.advance_workloads(request, failures)
     return replace(state, rollouts=advance.rollouts), advance

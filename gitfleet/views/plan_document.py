@@ -147,7 +147,7 @@ def has_changes(document: Mapping[str, Any]) -> bool:
     summary = document["summary"]
     moves = any(move["move"] not in ("none", "wait") for p in document["placements"] for move in p["rollout"])
     moves = moves or any(p["moves"]["leave"] or p["moves"]["join"] or p["later"] for p in document["placements"])
-    moves = moves or any(rollout["next"] for rollout in document["rollouts"])
+    moves = moves or any(rollout["next"] for rollout in document["rollouts"]) or bool(document["risk"]["scaledDown"])
     return moves or any(summary[action] for action in ("create", "update", "delete"))
 
 

@@ -1,4 +1,4 @@
-"""What a plan puts at risk: what goes, how much of what is placed, and what comes in later steps."""
+"""What a plan puts at risk: what is deleted or scaled down, how much of what is placed, and what comes later."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 from gitfleet.api.clusters import is_leaving
-from gitfleet.api.objects import GroupKind, ObjectKey
+from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
 from gitfleet.model.decisions import Decision
+from gitfleet.model.held_fields import value_at
 from gitfleet.model.operations import Create, Delete, Operation, Refuse, Update
 from gitfleet.model.state import FleetState
 from gitfleet.status import object_reference
@@ -21,7 +22,8 @@ _COUNTED: Final = {"create": Create, "update": Update, "delete": Delete, "refuse
 def risk_document(decision: Decision, now: Sequence[Operation], later: Sequence[Operation]) -> dict[str, Any]:
     """How many objects each action is about, in this reconcile and after it, on how many clusters, and their share of
     the objects that are placed (`percent`, null where nothing is placed); the clusters that leave the fleet; which
-    Namespaces are deleted on how many clusters, and what each placement loses of what it has placed."""
+    Namespaces are deleted on how many clusters, what each placement loses of what it has placed, and which workloads
+    get fewer pods than their manifests say."""
     before, after = decision.inputs.before, decision.after
     placed = sum(map(len, before.inventory.values()))
     return {
@@ -31,6 +33,7 @@ def risk_document(decision: Decision, now: Sequence[Operation], later: Sequence[
         "touched": len({o.cluster for o in (*now, *later) if isinstance(o, Create | Update | Delete)}),
         "leaving": _leaving(before, after),
         **_losses(before, {(o.cluster, o.key): None for o in (*now, *later) if isinstance(o, Delete)}),
+        "scaledDown": _scaled_down(decision),
         "assumes": ASSUMES,
     }
 
@@ -85,6 +88,43 @@ def _losses(before: FleetState, deleted: Collection[tuple[str, ObjectKey]]) -> d
         "namespaces": [{"name": name, "clusters": number} for name, number in sorted(namespaces.items())],
         "losses": sorted(rows, key=lambda row: (-row["percent"], row["placement"])),
     }
+
+
+def _scaled_down(decision: Decision) -> list[dict[str, Any]]:
+    """The placed workloads that rollouts take below the number of pods of their manifests, whatever keeps them from
+    starting; not those that have no more already."""
+    rows = []
+    for record in decision.after.rollouts.values():
+        size, found = record.rollout_plan.target_size, dict[str, tuple[ObjectKey, int]]()
+        for status in record.clusters if size is not None and not record.removing else ():
+            target, reached = status.target, status.is_over and status.target_size == size
+            if target is None or status.sources or reached:
+                continue
+            manifests = (one for work in decision.works.get(status.cluster, ()) for one in work.manifests)
+            written = next((_replicas(one.body) for one in manifests if one.key.identity == target.identity), 0)
+            observation = decision.inputs.observations.get(status.cluster)
+            live = observation.live.get(target) if observation is not None else None
+            pods = min(written, _replicas(live.body)) if live is not None else written
+            if size is not None and size < pods:
+                found[status.cluster] = target, pods
+        if found:
+            rows.append(
+                {
+                    "rollout": str(record.key),
+                    "object": object_reference(next(target for target, _ in found.values())),
+                    "clusters": sorted(found),
+                    "pods": sum(pods for _, pods in found.values()),
+                    "podsAfter": (size or 0) * len(found),
+                }
+            )
+    return rows
+
+
+def _replicas(body: JsonObject) -> int:
+    """How many pods a workload asks for; 0 for one without such a number."""
+    written = value_at(body, "/spec/replicas")
+    usual = 1 if body.get("kind") in ("Deployment", "StatefulSet") else 0
+    return written if isinstance(written, int) else usual
 
 
 def _leaving(before: FleetState, after: FleetState) -> list[dict[str, Any]]:

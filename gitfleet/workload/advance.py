@@ -34,7 +34,7 @@ class Advance:
     waiting: tuple[str, ...] = ()
     asks: tuple[str, ...] = ()
     asking: frozenset[tuple[str, NamespacedName]] = frozenset()
-    """The rollouts that wait for a person, each with its cluster."""
+    """The rollouts that wait for a person or a gate, each with its cluster."""
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ def _advance_one(key: NamespacedName, found: _Found, failures: Failures) -> Roll
         return None
     renewed = before is not None and (before.removing, before.rollout_plan) != (record.removing, record.rollout_plan)
     known, statuses, first = {one.cluster: one for one in record.clusters}, list[ClusterRolloutStatus](), ""
-    moving, stopped = list[str](), list[str]()
+    moving, stopped = list[tuple[str, str]](), list[tuple[str, str]]()
     for name in _clusters_of(record, known, found.lookup):
         status, subject = (
             known.get(name) or ClusterRolloutStatus(cluster=name),
@@ -93,9 +93,10 @@ def _advance_one(key: NamespacedName, found: _Found, failures: Failures) -> Roll
         found.wakes += [advanced.wake_at] if advanced.wake_at is not None else []
         if advanced.asks or advanced.status.rolling_state is RollingState.FAILED:
             found.asking.add((name, key))
-            stopped.append(f"{name}: {advanced.waits or _ending(advanced.status)}")
+            stopped.append((name, advanced.waits or _ending(advanced.status)))
         elif advanced.waits:
-            moving.append(f"{name}: {advanced.waits}")
+            found.asking |= {(name, key)} if advanced.gated else set()
+            moving.append((name, advanced.waits))
         if record.order == "sequential" and not first and not _is_through(advanced):
             first = WorkloadText.CLUSTER_COMES_FIRST(name=name)
     found.waiting += _sentences(key, moving)
@@ -118,12 +119,13 @@ def _record(key: NamespacedName, request: Request) -> RolloutRecord | None:
     return replace(before, removing=True)
 
 
-def _sentences(key: NamespacedName, said: Iterable[str]) -> Iterator[str]:
+def _sentences(key: NamespacedName, said: Iterable[tuple[str, str]]) -> Iterator[str]:
     """One sentence for a rollout, about the first of its clusters."""
     found = list(said)
     if found:
         more = f" (and {counted(len(found) - 1, 'more cluster')})" if len(found) > 1 else ""
-        yield f"rollout {key} on {found[0]}{more}"
+        name, why = found[0]
+        yield f"rollout {key} on {name}{more}: {why}"
 
 
 def _ending(status: ClusterRolloutStatus) -> str:

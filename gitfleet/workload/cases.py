@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -11,14 +11,21 @@ from gitfleet.api.objects import JsonValue, ObjectKey
 from gitfleet.api.values import NamespacedName
 from gitfleet.api.workload_records import ClusterRolloutStatus, EmptiedWorkload, RolloutMode, RolloutRecord
 from gitfleet.formats.managed_fields import is_own_apply, managed_entries
+from gitfleet.formats.times import time_text
 from gitfleet.model.calls import Answers, Call
 from gitfleet.model.held_fields import ABSENT, Fields
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import RefusedStep
+from gitfleet.model.rolling import Frozen
 from gitfleet.workload.fields import key_text
 from gitfleet.workload.finding import Found, Wanted, live_of
 from gitfleet.workload.handlers import WorkloadHandler, Workloads
 from gitfleet.workload.texts import WorkloadText
+
+
+def always_open(_: object) -> Frozen | None:
+    """A gate that keeps nothing from moving."""
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,18 +57,39 @@ class Case:
     taken_over: bool = False
     renewed: bool = False
     refused: tuple[RefusedStep, ...] = ()
+    gate: Callable[[ClusterRolloutStatus], Frozen | None] = always_open
+    """Why the pods of the next batch must not start to move; None where they may."""
+
+    @property
+    def about(self) -> tuple[str, str]:
+        """What distinguishes the rollout from an earlier one of its name."""
+        return str(self.record.key), time_text(self.record.created)
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The variables of its queries."""
+        target = self.found.target
+        return {
+            "cluster": self.status.cluster,
+            "namespace": target.namespace,
+            "name": target.name,
+            "kind": target.kind,
+            "rollout": self.record.key.name,
+            "batch": str(self.status.current_batch),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advanced:
     """What became of it: the calls that are to be under way, when time alone changes something, what it waits for
-    ("" where it waits for nothing), and whether only a person can let it go on."""
+    ("" where it waits for nothing), whether only a person can let it go on, and whether that is a closed gate."""
 
     status: ClusterRolloutStatus
     calls: tuple[Call, ...] = ()
     wake_at: datetime | None = None
     waits: str = ""
     asks: bool = False
+    gated: bool = False
 
 
 def is_placed(live: LiveObject | None) -> bool:

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeAlias
 
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import Identity, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
 from gitfleet.api.values import NamespacedName
-from gitfleet.api.workload_records import MIXED, ClusterRolloutStatus, RolloutRecord
+from gitfleet.api.workload_records import MIXED, ClusterRolloutStatus, RollingState, RolloutMode, RolloutRecord
 from gitfleet.api.workload_rollouts import RolloutTrait, WorkloadRollout
 from gitfleet.model.calls import Answers
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import RefusedStep
+from gitfleet.model.rolling import Frozen, WorkloadMove
 from gitfleet.model.state import Inventory, PlacementRecord
 from gitfleet.model.works import Work
-from gitfleet.workload.cases import is_placed
+from gitfleet.workload.cases import always_open, is_placed
 from gitfleet.workload.finding import Found, Wanted, template_id
 from gitfleet.workload.handlers import Handlers, WorkloadHandler, Workloads
 from gitfleet.workload.records import Templates
 from gitfleet.workload.texts import WorkloadText
+
+Gate: TypeAlias = Callable[[WorkloadMove], Frozen | None]
+"""Why pods must not start to move; None where they may."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +48,7 @@ class Request:
     now: datetime
     handlers: Handlers
     policy: PlacingPolicy = USUAL_POLICY
+    gate: Gate = always_open
     refused: tuple[RefusedStep, ...] = ()
 
 
@@ -54,6 +60,10 @@ class Lookup:
     request: Request
     claims: dict[tuple[str, Identity], NamespacedName] = field(default_factory=dict)
     """Which rollout moves a workload on a cluster."""
+    shrinking: dict[Identity, set[str]] = field(default_factory=dict)
+    """The clusters on which a workload gets fewer pods than its manifest says."""
+    shrunk: dict[Identity, set[str]] = field(default_factory=dict)
+    """Those on which it has got them."""
     _wanted: dict[str, Wanted] = field(default_factory=dict)
     _owned: dict[str, frozenset[Identity]] = field(default_factory=dict)
     _templates: dict[str, str] = field(default_factory=dict)
@@ -63,9 +73,38 @@ class Lookup:
 
     def claim(self, record: RolloutRecord, status: ClusterRolloutStatus) -> None:
         """Note what a rollout moves on a cluster."""
-        if status.is_running and status.target is not None:
+        if status.target is None:
+            return
+        if self.shrinks(status):
+            shrunk = status.rolling_state is RollingState.SUCCEEDED
+            found = self.shrunk if shrunk else self.shrinking if status.is_running else {}
+            found.setdefault(status.target.identity, set()).add(status.cluster)
+        if status.is_running:
             for key in (status.target, *status.sources):
                 self.claims.setdefault((status.cluster, key.identity), record.key)
+
+    def shrinks(self, status: ClusterRolloutStatus) -> bool:
+        """Whether a rollout leaves its target fewer pods than the manifest says."""
+        target = status.target
+        if target is None or status.mode is not RolloutMode.SCALE or target.group_kind not in self.request.handlers:
+            return False
+        manifest = self.wanted_on(status.cluster).manifests.get(target.identity)
+        size = self.request.handlers[target.group_kind].size
+        return manifest is not None and status.target_size < size(manifest.body)
+
+    def closed(self, status: ClusterRolloutStatus) -> Frozen | None:
+        """The gate that keeps a rollout from moving the pods of its next batch; None where it may. Budgets count before
+        the first one alone: two rollouts that are under way would wait for each other."""
+        keys = tuple(key for key in (status.target, *status.sources) if key is not None)
+        move = WorkloadMove(
+            cluster=status.cluster,
+            workloads=keys,
+            resizes=status.mode is RolloutMode.SCALE,
+            shrinks=self.shrinks(status) and not status.is_running,
+            shrinking=self.shrinking,
+            shrunk=self.shrunk,
+        )
+        return self.request.gate(move)
 
     def is_named_by_other(self, record: RolloutRecord, found: Found) -> bool:
         """Whether another rollout of the commit names the target: that one has it from now on."""

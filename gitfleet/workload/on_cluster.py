@@ -211,6 +211,7 @@ def _case(here: _Here, seen: Workloads, turn: Turn, lookup: Lookup, *, goes_back
         mixed=lookup.is_mixed(record, name, found),
         emptied=emptied,
         refused=lookup.refused(record, status),
+        gate=lookup.closed,
     )
 
 

@@ -18,6 +18,7 @@ from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.sentences import counted
 from gitfleet.formats.times import time_text
 from gitfleet.model.calls import Call
+from gitfleet.model.rolling import Frozen
 from gitfleet.workload.batches import UnusablePlan, last_batch
 from gitfleet.workload.cases import Advanced, Case, why_left
 from gitfleet.workload.conditions import entered, waiting
@@ -30,7 +31,6 @@ from gitfleet.workload.verifying import NotYet, adopted, verified
 from gitfleet.workload.webhooks import ask, without_batches
 
 _E = RolloutEvent
-_MOST_MOVES = len(Phase)
 
 
 @dataclass(slots=True)
@@ -44,21 +44,27 @@ class _Pass:
     reason: WorkloadReason = WorkloadReason.WAITING
     why: str = ""
     asks: bool = False
+    gated: bool = False
 
     @property
     def phase(self) -> Phase:
         """Where the rollout is."""
         return phase_of(self.case.status.rolling_state, self.case.status.batch_rolling_state)
 
-    def wait(self, sentence: str, reason: WorkloadReason = WorkloadReason.WAITING) -> None:
-        """Nothing comes of this pass any more; why."""
+    def wait(
+        self, sentence: str, reason: WorkloadReason = WorkloadReason.WAITING, closed: Frozen | None = None
+    ) -> None:
+        """Nothing comes of this pass any more; why, and by which gate."""
         self.waits, self.reason = sentence, reason
+        if closed is not None:
+            self.asks, self.gated = closed.asks, True
+            self.wakes += [closed.until] if closed.until is not None else []
 
 
 def advance_cluster(case: Case) -> Advanced:
     """One pass. Webhooks and metrics are asked only in the state that waits for them."""
     work = _Pass(adopted(case))
-    for _ in range(_MOST_MOVES):
+    for _ in Phase:  # it may go through all of them
         work.waits, work.reason, work.why = "", WorkloadReason.WAITING, ""
         work.calls.clear()
         work.wakes.clear()
@@ -76,6 +82,7 @@ def advance_cluster(case: Case) -> Advanced:
         wake_at=min(work.wakes, default=None),
         waits="" if idle else work.waits,
         asks=work.asks or work.reason in (WorkloadReason.PAUSED, WorkloadReason.BATCH_PARTITION),
+        gated=work.gated,
     )
 
 
@@ -126,6 +133,8 @@ def _event(work: _Pass) -> RolloutEvent | None:
     """The event that has come, None where nothing has."""
     case, phase = work.case, work.phase
     if case.record.removing and (phase in _REMOVABLE or (case.goes_back and phase is Phase.SUCCEEDED)):
+        if not case.status.is_idle and _closed(work, replace(case.status, mode=None)):
+            return None
         work.why = WorkloadText.TARGET_DELETED() if case.goes_back else WorkloadText.ROLLOUT_FILE_GONE()
         return _E.REMOVED
     if phase is not Phase.VERIFYING_SPEC and _target_changed(case, phase):
@@ -147,7 +156,8 @@ def _event_in(phase: Phase, work: _Pass) -> RolloutEvent | None:  # noqa: C901 -
         case Phase.INITIALIZING:
             return _E.INITIALIZED if _in_place(work) and _asked(work, WebhookType.INITIALIZE) else _rejected(work)
         case Phase.BATCH_INITIALIZING:
-            return _E.BATCH_ADMITTED if _in_place(work) and _asked(work, WebhookType.PRE_BATCH) else _rejected(work)
+            admitted = not _closed(work, work.case.status) and _in_place(work) and _asked(work, WebhookType.PRE_BATCH)
+            return _E.BATCH_ADMITTED if admitted else _rejected(work)
         case Phase.BATCH_IN_ROLLING:
             return _rolled(work)
         case Phase.BATCH_VERIFYING:
@@ -194,7 +204,8 @@ def _verify(work: _Pass) -> RolloutEvent | None:
         status = replace(case.status, target=case.found.target, sources=case.found.sources, mode=None)
         work.case = replace(case, status=status)
         work.asks = not_yet.asks
-        work.wait(str(not_yet), WorkloadReason.NOTHING_TO_ROLL if not_yet.idle else WorkloadReason.WAITING)
+        reason = WorkloadReason.NOTHING_TO_ROLL if not_yet.idle else WorkloadReason.WAITING
+        work.wait(str(not_yet), reason, not_yet.closed)
         return None
     except UnusablePlan as unusable:
         work.case = replace(case, status=replace(case.status, mode=None, new_template=case.template))
@@ -202,6 +213,13 @@ def _verify(work: _Pass) -> RolloutEvent | None:
         return _E.SPEC_UNUSABLE
     work.case = replace(case, status=status)
     return _E.SPEC_VERIFIED
+
+
+def _closed(work: _Pass, status: ClusterRolloutStatus) -> bool:
+    """Whether a gate is closed: then the batch under way finishes, and no other one begins."""
+    if (closed := work.case.gate(status)) is not None:
+        work.wait(closed.reason, closed=closed)
+    return closed is not None
 
 
 def _counts(work: _Pass) -> Counts:
@@ -336,10 +354,10 @@ def _measured(work: _Pass) -> bool:
     plan, status = case.record.rollout_plan, case.status
     own = plan.batches[status.current_batch].canary_metric if plan.batches else ()
     scope = Scope(
-        key=digest_of([*_about(case), status.cluster, status.attempt, status.current_batch]),
+        key=digest_of([*case.about, status.cluster, status.attempt, status.current_batch]),
         began=status.since or case.now,
         namespace=case.record.key.namespace,
-        variables=_variables(case),
+        variables=case.variables,
         templates=case.templates,
     )
     found = analyse((*plan.canary_metric, *own), status.measurements, scope, case.answers, case.now)
@@ -356,22 +374,6 @@ def _measured(work: _Pass) -> bool:
             work.wait(found.message or WorkloadText.METRICS_MEASURED())
             return False
     assert_never(found.verdict)
-
-
-def _about(case: Case) -> tuple[str, str]:
-    return str(case.record.key), time_text(case.record.created)
-
-
-def _variables(case: Case) -> dict[str, str]:
-    target = case.found.target
-    return {
-        "cluster": case.status.cluster,
-        "namespace": target.namespace,
-        "name": target.name,
-        "kind": target.kind,
-        "rollout": case.record.key.name,
-        "batch": str(case.status.current_batch),
-    }
 
 
 def _finished(work: _Pass) -> RolloutEvent:

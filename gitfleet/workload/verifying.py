@@ -10,6 +10,7 @@ from gitfleet.api.snapshots import snapshot_index
 from gitfleet.api.workload_records import MIXED, ClusterRolloutStatus, RolloutMode
 from gitfleet.model.held_fields import ABSENT, value_at
 from gitfleet.model.observations import LiveObject
+from gitfleet.model.rolling import Frozen
 from gitfleet.workload.batches import UnusablePlan
 from gitfleet.workload.cases import Case, is_placed
 from gitfleet.workload.fields import key_text
@@ -22,11 +23,11 @@ IDLE = WorkloadText.NOTHING_ROLL_OUT()
 
 class NotYet(Exception):
     """The rollout cannot begin yet; one sentence says why. `idle` says that nothing is to begin, `asks` that only a
-    person can change that."""
+    person can change that, `closed` which gate keeps it."""
 
-    def __init__(self, sentence: str, *, idle: bool = False, asks: bool = False) -> None:
+    def __init__(self, sentence: str, *, idle: bool = False, asks: bool = False, closed: Frozen | None = None) -> None:
         super().__init__(sentence)
-        self.idle, self.asks = idle, asks
+        self.idle, self.asks, self.closed = idle, asks, closed
 
 
 def holds_template(handler: WorkloadHandler, wanted: JsonObject, live: LiveObject) -> bool:
@@ -99,7 +100,7 @@ def verified(case: Case) -> ClusterRolloutStatus:
         started_with=min(has, size) if mode is RolloutMode.SOURCE_TO_TARGET else 0,
     )
     batches = batches_for(plan, claimed)
-    _check_ready(case)
+    _check_ready(case, claimed)
     for number in (-1, *(one.number for one in batches if one.plan.pod_list)):
         if refusal := handler.refusal(seen, goal_of(plan, claimed, case.now, number, batches)):
             raise UnusablePlan(refusal)
@@ -195,13 +196,15 @@ def _mode(case: Case, old_pods: int) -> RolloutMode:
     raise NotYet(IDLE, idle=True)
 
 
-def _check_ready(case: Case) -> None:
+def _check_ready(case: Case, claimed: ClusterRolloutStatus) -> None:
     if not case.applied:
         raise NotYet(WorkloadText.NOT_APPLIED_YET_WANTED(target=case.found.target))
     if case.record.rollout_plan.paused:
         raise NotYet(WorkloadText.PAUSED_SET_PAUSED_FALSE(), asks=True)
     if case.turn:
         raise NotYet(case.turn)
+    if (closed := case.gate(claimed)) is not None:
+        raise NotYet(closed.reason, closed=closed)
     if why := case.found.handler.health(case.seen):
         raise NotYet(why)
 

@@ -23,8 +23,9 @@ GOOD = {
     " errors , update > 50 % ": (Condition("errors"), Condition("update", 50, True)),
     "create>100,refuse,leave>1": (Condition("create", 100), Condition("refuse"), Condition("leave", 1)),
     "leave>10%": (Condition("leave", 10, True),),
+    "scaleDown,scaleDown>3": (Condition("scaleDown"), Condition("scaleDown", 3)),
 }
-THERE_ARE = "there are errors, unreachable, held, create, update, delete, refuse, leave, none"
+THERE_ARE = "there are errors, unreachable, held, create, update, delete, refuse, leave, scaleDown, none"
 BAD_SPELLINGS = {
     "": CliText.EMPTY_CONDITION_BETWEEN_COMMAS(),
     "errors,": CliText.EMPTY_CONDITION_BETWEEN_COMMAS(),
@@ -78,6 +79,7 @@ DOCUMENT: dict[str, Any] = {
     "risk": {
         "placed": 60, "clusters": 10, "leaving": [{}, {}, {}],
         "create": counts(4, 6.7), "update": counts(0, 0), "delete": counts(18, 30.0), "refuse": counts(1, 1.7),
+        "scaledDown": [{"clusters": ["c1", "c2"]}, {"clusters": ["c1"]}],
     },
 }  # fmt: skip
 DELETED = "18 objects of 60 placed (30%) " + CliText.WOULD_DELETED()
@@ -100,6 +102,8 @@ MET = {
     "leave>2": CliText.WOULD_LEAVE_FLEET(number="3", count="10 clusters"),
     "leave>29%": CliText.WOULD_LEAVE_FLEET(number="3", count="10 clusters"),
     "leave>30%": "",
+    "scaleDown": ("3 workloads " + CliText.WOULD_SCALED_DOWN()),
+    "scaleDown>3": "",
 }
 
 

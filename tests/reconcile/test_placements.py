@@ -89,7 +89,8 @@ class Pass:
         inputs = Inputs(desired=self.wanted, before=self.before, observations={}, now=self.now)
         profile, _ = schedule.profile_for(self.wanted.config, schedule.BUILT_IN)
         made = prepare(inputs, self.before.clusters, profile, {}, SharedMemo(), Failures())
-        return replace(made, **more)
+        gates = {name: more.pop(name) for name in ("pins", "quarantines") if name in more}
+        return replace(made, gates=replace(made.gates, **gates), **more)
 
     def decide(self, failures: Failures | None = None, **more: Any) -> PlacementsMemo:
         """The decisions of the pass."""
@@ -757,7 +758,7 @@ def test_what_placements_share_is_what_their_runs_see() -> None:
     before = replace(settled().before, overrides={FRONT.override.key: (FRONT,)})
     given = replace(settled(), before=before).write(objects={**frozen(), "overrides": OVERRIDES})
     shared = given.shared(kept=KEPT, disturbed={WEB: frozenset({"c1"})}, quarantines={WEB: {"d": bad}})
-    assert shared.overrides == shared.every_override == (FRONT,) and shared.freezes.found
+    assert shared.overrides == shared.every_override == (FRONT,) and shared.gates.freezes.found
     for key, mine in ((WEB, True), (SHOP, False)):
         assert shared.beside(key) == Beside(
             inputs=shared.inputs,
@@ -768,7 +769,7 @@ def test_what_placements_share_is_what_their_runs_see() -> None:
             held=KEPT.overridden[WEB] if mine else {},
             unwritten=Unwritten(KEPT.unwritten[WEB], (FRONT,)) if mine else Unwritten(),
             disturbed=frozenset({"c1"}) if mine else frozenset(),
-            freezes=shared.freezes,
+            freezes=shared.gates.freezes,
             quarantined={"d": bad.sentence} if mine else {},
         )
     assert shared.memo(Failures()) == SharedMemo(
@@ -800,7 +801,7 @@ def test_a_pass_takes_over_what_the_one_before_prepared() -> None:
     assert again.payload is first.payload
     assert first.payload_memo is not None and first.disturbed == {SHOP: frozenset()}
     assert dict(again.digests) == {WEB: ((), b"")} and again.profile is profile
-    assert (again.evictions, again.pins, again.quarantines, again.deletions) == ({}, {}, {}, ())
+    assert (again.evictions, again.gates.pins, again.gates.quarantines, again.deletions) == ({}, {}, {}, ())
 
 
 def test_an_override_that_is_gone_is_kept_while_a_binding_names_it() -> None:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
+from gitfleet.api.workload_records import ClusterRolloutStatus
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
+from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import Delete
 from gitfleet.model.state import FleetState
+from gitfleet.model.works import Work
 from gitfleet.views.plan_risk import risk_document
+from gitfleet.workload.phases import Phase
+from tests.builders import manifest_of
 from tests.state.builders import T0, entry
+from tests.workload_records import WEB, on, rollout_record
 
 A, B = (entry(ObjectKey("", "v1", "ConfigMap", "web", name)) for name in "ab")
 
@@ -42,6 +51,45 @@ def test_an_object_that_is_written_again_later_counts_once(
     first, rest = ([delete(cluster, one.key) for cluster, one in part] for part in (now, later))
     names = ("objects", "now", "later", "clusters", "percent")
     assert risk_document(decision, first, rest)["delete"] == dict(zip(names, counts, strict=True))
+
+
+def scaled_down(size: int | None, *statuses: ClusterRolloutStatus, pods: int = 0, **written: Any) -> list[Any]:
+    """What a plan says of a rollout to a size, where the manifest has these fields and the cluster so many pods."""
+    body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"}}
+    manifest = manifest_of({**body, "spec": written})
+    work = Work(placement=A.placement, cluster="c1", generation=1, snapshot="s", manifests=(manifest,))
+    record = rollout_record(*statuses, target_size=size)
+    after = FleetState(rollouts={record.key: record})
+    live = LiveObject(key=WEB, body={**body, "spec": {"replicas": pods}})
+    there = {"c1": ClusterObservation(cluster="c1", reachable=True, live={WEB: live})} if pods else {}
+    inputs = Inputs(desired=Desired(commit="c"), before=FleetState(), observations=there, now=T0)
+    found: list[Any] = risk_document(Decision(inputs=inputs, after=after, works={"c1": (work,)}), [], [])["scaledDown"]
+    return found
+
+
+BEGINS = on("c1", Phase.VERIFYING_SPEC)
+THROUGH = on("c1", Phase.SUCCEEDED, target_size=2)
+
+
+@pytest.mark.parametrize(
+    ("found", "pods"),
+    [
+        (scaled_down(2, BEGINS, replicas=6), (6, 2)),
+        (scaled_down(2, BEGINS, replicas=6, pods=4), (4, 2)),
+        (scaled_down(0, BEGINS), (1, 0)),
+        (scaled_down(2, BEGINS, replicas=6, pods=2), None),
+        (scaled_down(6, BEGINS, replicas=6), None),
+        (scaled_down(7, BEGINS, replicas=6), None),
+        (scaled_down(None, BEGINS, replicas=6), None),
+        (scaled_down(2, THROUGH, replicas=6), None),
+        (scaled_down(1, THROUGH, replicas=6), (6, 1)),
+        (scaled_down(2, replace(BEGINS, sources=(WEB,)), replicas=6), None),
+        (scaled_down(2, replace(BEGINS, cluster="c2"), replicas=6), None),
+        (scaled_down(2, replicas=6), None),
+    ],
+)
+def test_what_is_scaled_down_below_its_manifest(found: list[Any], pods: tuple[int, int] | None) -> None:
+    assert [(row["pods"], row["podsAfter"]) for row in found] == ([] if pods is None else [pods])
 
 
 def test_where_nothing_is_placed_there_is_no_share() -> None:
