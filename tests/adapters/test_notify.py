@@ -9,7 +9,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
@@ -356,5 +356,44 @@ def test_a_mail_server_that_sends_without_end(tls: str, greeting: bytes, monkeyp
         thread.start()
         with pytest.raises(DestinationUnavailable):
             send("email", {**MAIL, "port": server.getsockname()[1], "tls": tls})
+        ended.set()
+        thread.join(10)
+
+
+@pytest.mark.parametrize("tls", ["none", "starttls", "implicit"])
+def test_a_deadline_that_comes_before_there_is_a_connection(
+    tls: str, encrypted: tuple[ssl.SSLContext, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time is up while the name is looked up, or while TLS begins; then the server sends without end."""
+    context, authority = encrypted
+    monkeypatch.setattr(mail, "WHOLE_SECONDS", 0.1)
+    ended, resolve = threading.Event(), socket.getaddrinfo
+
+    def slow(*given: Any, **more: Any) -> Any:
+        ended.wait(0.3 if tls == "none" else 0)
+        return resolve(*given, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+
+    def answer(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection:
+            if tls == "starttls":
+                connection.sendall(b"220 hello\r\n")
+                for line in (b"250-hello\r\n250 STARTTLS\r\n", b"220 go on\r\n"):
+                    connection.recv(4096)
+                    connection.sendall(line)
+            if tls != "none":
+                ended.wait(0.3)
+                connection = context.wrap_socket(connection, server_side=True, suppress_ragged_eofs=True)
+            with suppress(OSError):
+                while not ended.wait(0.02):
+                    connection.sendall(b"250-more\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=answer, args=(server,), daemon=True)
+        thread.start()
+        with pytest.raises(DestinationUnavailable):
+            send("email", {**MAIL, "port": server.getsockname()[1], "tls": tls, "ca": authority})
         ended.set()
         thread.join(10)

@@ -9,14 +9,14 @@ import resource
 import selectors
 import signal
 import subprocess
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Literal, cast
 
+from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.git.hardening import unsafe_variables
 from gitfleet.adapters.orphans import reap
 from gitfleet.errors import MissingPart
@@ -101,19 +101,20 @@ class GitRunner:
 def _communicate(
     process: subprocess.Popen[bytes], stdin: Iterable[bytes], seconds: float, output_bytes: int
 ) -> GitResult:
-    timed_out = threading.Event()
+    monotonic = SystemClock().monotonic
+    end = monotonic() + seconds
 
-    def stop() -> None:
-        timed_out.set()
-        _kill(process)
+    def left() -> float:
+        return max(0.0, end - monotonic())
 
-    watchdog = threading.Timer(seconds, stop)
-    watchdog.daemon = True
-    watchdog.start()
     pipes = [cast("IO[bytes]", pipe) for pipe in (process.stdin, process.stdout, process.stderr)]
     try:
-        output, errors, too_large = _transfer(pipes, stdin, output_bytes)
-        if too_large:
+        output, errors, stopped = _transfer(pipes, stdin, output_bytes, left)
+        if not stopped:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(left())
+        timed_out = process.returncode is None and stopped != "large"
+        if process.returncode is None:
             _kill(process)
         status = process.wait()
     except BaseException:
@@ -121,20 +122,22 @@ def _communicate(
         process.wait()
         raise
     finally:
-        watchdog.cancel()
         for pipe in pipes:
             with suppress(OSError):
                 pipe.close()
         reap(process.pid)
-    return GitResult(status, output, errors.decode(errors="replace"), timed_out.is_set(), too_large)
+    return GitResult(status, output, errors.decode(errors="replace"), timed_out, stopped == "large")
 
 
-def _transfer(pipes: Sequence[IO[bytes]], stdin: Iterable[bytes], output_bytes: int) -> tuple[bytes, bytes, bool]:
-    """Feed and drain the three pipes together, so that neither side ever waits for the other."""
+def _transfer(
+    pipes: Sequence[IO[bytes]], stdin: Iterable[bytes], output_bytes: int, left: Callable[[], float]
+) -> tuple[bytes, bytes, Literal["", "late", "large"]]:
+    """Feed and drain the three pipes together, so that neither side ever waits for the other. Whoever else holds a
+    pipe, a program that git left in the background, is not waited for when no time is left."""
     to_git, from_git, errors_of_git = pipes
     chunks = _chunks(stdin)
     rest = next(chunks, None)
-    output, errors, length = [], bytearray(), 0
+    output, errors, length = list[bytes](), bytearray(), 0
     with selectors.DefaultSelector() as selector:
         selector.register(from_git, selectors.EVENT_READ)
         selector.register(errors_of_git, selectors.EVENT_READ)
@@ -143,8 +146,8 @@ def _transfer(pipes: Sequence[IO[bytes]], stdin: Iterable[bytes], output_bytes: 
             selector.register(to_git, selectors.EVENT_WRITE)
         else:
             to_git.close()
-        while selector.get_map():
-            for key, _ in selector.select():
+        while selector.get_map() and left():
+            for key, _ in selector.select(left()):
                 if key.fileobj is to_git:
                     rest = _write_chunk(key.fd, rest, chunks) if rest is not None else None
                     if rest is None:
@@ -158,10 +161,10 @@ def _transfer(pipes: Sequence[IO[bytes]], stdin: Iterable[bytes], output_bytes: 
                     output.append(chunk)
                     length += len(chunk)
                     if length > output_bytes:
-                        return b"", bytes(errors), True
+                        return b"", bytes(errors), "large"
                 elif len(errors) < _ERROR_BYTES:
                     errors += chunk
-    return b"".join(output), bytes(errors), False
+        return b"".join(output), bytes(errors), "late" if selector.get_map() else ""
 
 
 def _chunks(pieces: Iterable[bytes]) -> Iterator[memoryview]:
@@ -189,9 +192,9 @@ def _write_chunk(descriptor: int, rest: memoryview, chunks: Iterator[memoryview]
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+    """End git with all that it started, also where git itself has ended: nobody has taken its exit code yet."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _open(folder: Path) -> git.Git:

@@ -21,6 +21,7 @@ from gitfleet.ports.notifiers import NotifierAccess
 
 ANSWER_SECONDS: Final = 20.0
 WHOLE_SECONDS: Final = 60.0
+_AGAIN_SECONDS: Final = 0.2
 
 
 class Mail:
@@ -32,12 +33,8 @@ class Mail:
     def send(self, message: NotificationMessage) -> None:
         """See the port."""
         file, mail = self._file, mail_of(self._file, message)
-        ending = _Ending()
-        timer = threading.Timer(WHOLE_SECONDS, ending.break_off)
-        timer.daemon = True
-        timer.start()
         try:
-            with _connected(file, ending) as server:
+            with _Deadline() as deadline, _connected(file, deadline) as server:
                 if file.username is not None and file.password is not None:
                     server.login(file.username, file.password)
                 server.send_message(mail, file.sender, list(file.to))
@@ -51,8 +48,6 @@ class Mail:
             raise DestinationUnavailable(NotifyText.CERTIFICATE_NOT_ACCEPTED(host=file.host)) from None
         except (smtplib.SMTPException, OSError) as error:
             raise DestinationUnavailable(NotifyText.NOT_ANSWER(host=file.host, name=type(error).__name__)) from None
-        finally:
-            timer.cancel()
 
 
 def mail_of(file: MailFile, message: NotificationMessage) -> EmailMessage:
@@ -65,26 +60,36 @@ def mail_of(file: MailFile, message: NotificationMessage) -> EmailMessage:
     return mail
 
 
-class _Ending:
-    """Ends a connection that takes too long, whatever it waits for: a socket's own timeout begins again with each
-    line."""
+class _Deadline:
+    """Ends the connection of a server after WHOLE_SECONDS, whatever it waits for: a socket's own timeout begins again
+    with each line. Then it does so again and again: there may be no connection yet, or another one once it has TLS."""
 
     def __init__(self) -> None:
         self.server: smtplib.SMTP | None = None
+        self._over = threading.Event()
 
-    def break_off(self) -> None:
-        """From another thread."""
-        connection = getattr(self.server, "sock", None)
-        if connection is not None:
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+    def __enter__(self) -> _Deadline:
+        threading.Thread(target=self._watch, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+
+    def _watch(self) -> None:
+        pause = WHOLE_SECONDS
+        while not self._over.wait(pause):
+            pause = _AGAIN_SECONDS
+            connection = getattr(self.server, "sock", None)
+            if connection is not None:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
 
 class _Checked(smtplib.SMTP):
     """A connection whose other end is looked at before anything is sent."""
 
-    def __init__(self, ending: _Ending, file: MailFile) -> None:
-        ending.server = self
+    def __init__(self, deadline: _Deadline, file: MailFile) -> None:
+        deadline.server = self
         super().__init__(file.host, file.port, timeout=ANSWER_SECONDS)
 
     def _get_socket(self, host: str, port: int, timeout: Any) -> socket.socket:
@@ -94,8 +99,8 @@ class _Checked(smtplib.SMTP):
 class _CheckedTls(smtplib.SMTP_SSL):
     """The same with TLS from the first byte."""
 
-    def __init__(self, ending: _Ending, file: MailFile, context: ssl.SSLContext) -> None:
-        ending.server = self
+    def __init__(self, deadline: _Deadline, file: MailFile, context: ssl.SSLContext) -> None:
+        deadline.server = self
         super().__init__(file.host, file.port, timeout=ANSWER_SECONDS, context=context)
 
     def _get_socket(self, host: str, port: int, timeout: Any) -> socket.socket:
@@ -103,12 +108,12 @@ class _CheckedTls(smtplib.SMTP_SSL):
         return self.context.wrap_socket(plain, server_hostname=host)
 
 
-def _connected(file: MailFile, ending: _Ending) -> smtplib.SMTP:
+def _connected(file: MailFile, deadline: _Deadline) -> smtplib.SMTP:
     context = ssl.create_default_context(cadata=file.ca)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if file.tls == "implicit":
-        return _CheckedTls(ending, file, context)
-    server = _Checked(ending, file)
+        return _CheckedTls(deadline, file, context)
+    server = _Checked(deadline, file)
     if file.tls == "starttls":
         try:
             server.starttls(context=context)

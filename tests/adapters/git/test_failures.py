@@ -15,6 +15,7 @@ import pytest
 
 from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.connection import Bounds
+from gitfleet.adapters.git.runner import GitRunner
 from gitfleet.errors import DiskFull, Forbidden, GitfleetError, MissingPart, NoRepository, RemoteUnreachable
 from gitfleet.schedule.texts import ScheduleText
 from gitfleet.settings import GitCredentials
@@ -53,6 +54,15 @@ def test_a_server_that_never_answers_is_given_up_in_time(tmp_path: Path, drips: 
             remote.fetch()
         with pytest.raises(RemoteUnreachable):
             remote.commit(change(STATE, None, {"f": b"1"}))
+
+
+@pytest.mark.parametrize("left", ["sleep 20 &", "setsid sleep 20 &", "exec >&- 2>&-; sleep 20"])
+def test_a_deadline_ends_what_git_leaves_behind(tmp_path: Path, left: str) -> None:
+    """git has ended already, or says nothing more: the pipes alone do not say when it is over."""
+    runner = GitRunner(tmp_path, {})
+    since = time.monotonic()
+    result = runner.run("-c", f"alias.leave=!{left}", "leave", seconds=0.5)
+    assert (result.ok, result.timed_out) == (False, True) and time.monotonic() - since < 10
 
 
 def test_a_server_that_hangs_in_the_middle_of_a_push(git_http: GitHttpServer, tmp_path: Path) -> None:
