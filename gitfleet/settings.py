@@ -107,11 +107,12 @@ class HttpSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboundSettings:
-    """Where webhooks and queries of rollouts may go: only to the hosts that are `allowed`, so none by default. Webhooks
-    are signed with the first secret of `secret_file`; each of `metric_tokens` is the file of the bearer token that
-    queries to an origin have. `ca_file` has authorities that count beside the machine's own."""
+    """Where webhooks and metric queries of rollouts may go: only to the hosts that are allowed for each, so nowhere by
+    default. Webhooks are signed with the first secret of `secret_file`; each of `metric_tokens` is the file of the
+    bearer token that queries to an origin have. `ca_file` has authorities that count beside the machine's own."""
 
-    allowed: tuple[HostPattern, ...] = ()
+    allowed_webhooks: tuple[HostPattern, ...] = ()
+    allowed_metrics: tuple[HostPattern, ...] = ()
     secret_file: Path | None = None
     metric_tokens: tuple[tuple[Origin, Path], ...] = ()
     ca_file: Path | None = None

@@ -1,4 +1,5 @@
-"""Composition root of the calls that workload rollouts make: webhooks and metric queries (`run --allow-outbound`)."""
+"""Composition root of the calls that workload rollouts make: webhooks and metric queries (`run --allow-webhooks`,
+`--allow-metrics`)."""
 
 from __future__ import annotations
 
@@ -40,12 +41,14 @@ def calling_out(workspace: Workspace, settings: OutboundSettings) -> Iterator[Ca
     for check in (signing, *(read for _, read in tokens), *((context,) if settings.ca_file is not None else ())):
         check()
     plain = outbound.AllowedHttp(
-        allowed=settings.allowed,
+        allowed=settings.allowed_webhooks,
+        option="--allow-webhooks",
         context=context,
         secrets=lambda: tuple(secret.decode(errors="replace") for secret in signing()),
     )
     asking = outbound.AllowedHttp(
-        allowed=settings.allowed,
+        allowed=settings.allowed_metrics,
+        option="--allow-metrics",
         context=context,
         tokens=tokens,
         secrets=lambda: tuple(read() for _, read in tokens),

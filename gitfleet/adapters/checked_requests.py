@@ -1,4 +1,4 @@
-"""One HTTP request: limits on time and size, no redirects, no proxy, never to a link-local address."""
+"""One HTTP request: limits on time and size, no redirects, no proxy, never to a link-local or metadata address."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def signature_of(secret: bytes, body: bytes) -> str:
 
 def exchanged(request: Exchange, context: ssl.SSLContext, bounds: Bounds) -> Answered:
     """The response to a request, whatever its status. NoResponse with the reason in the same words each time, BadInput
-    for a link-local address; neither names the URL, which may be a secret."""
+    for such an address; neither names the URL, which may be a secret."""
     pool = urllib3.PoolManager(retries=False, ssl_context=context)
     pool.pool_classes_by_scheme = _checked_pools(bounds.whole)
     try:

@@ -16,7 +16,8 @@ from gitfleet.settings import OutboundSettings, Settings
 
 
 def outbound_from(
-    allow_outbound: tuple[str, ...],
+    allow_webhooks: tuple[str, ...],
+    allow_metrics: tuple[str, ...],
     outbound_secret: Path | None,
     outbound_ca: Path | None,
     metric_token: tuple[str, ...],
@@ -28,18 +29,19 @@ def outbound_from(
     if twice:
         raise click.UsageError(CliText.METRIC_TOKEN_SECOND_ONE_HOST(twice=twice[0]))
     return OutboundSettings(
-        allowed=tuple(_host_of(given) for given in allow_outbound),
+        allowed_webhooks=tuple(_host_of("--allow-webhooks", given) for given in allow_webhooks),
+        allowed_metrics=tuple(_host_of("--allow-metrics", given) for given in allow_metrics),
         secret_file=outbound_secret,
         metric_tokens=tokens,
         ca_file=outbound_ca,
     )
 
 
-def _host_of(given: str) -> HostPattern:
+def _host_of(option: str, given: str) -> HostPattern:
     try:
         return HostPattern.parse(given)
     except ValueError:
-        raise click.UsageError(CliText.ALLOW_OUTBOUND_NO_HOST_HOST(given=given)) from None
+        raise click.UsageError(CliText.ALLOWED_HOST_NO_HOST(option=option, given=given)) from None
 
 
 def _token_of(given: str) -> tuple[Origin, Path]:
@@ -61,10 +63,16 @@ _collected = collected(
     "outbound",
     outbound_from,
     click.option(
-        "--allow-outbound",
+        "--allow-webhooks",
         multiple=True,
         metavar="HOST[:PORT]",
-        help="A host that webhooks and metric queries of rollouts may go to (repeatable; default: none).",
+        help="A host that webhooks of rollouts may go to (repeatable; default: none).",
+    ),
+    click.option(
+        "--allow-metrics",
+        multiple=True,
+        metavar="HOST[:PORT]",
+        help="A host that metric queries of rollouts may go to (repeatable; default: none).",
     ),
     click.option(
         "--outbound-secret", type=_FILE, metavar="FILE", help="The secret that webhooks of rollouts are signed with."

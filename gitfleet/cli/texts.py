@@ -9,7 +9,7 @@ class CliText(TextTable):
     """A code, and its sentence with the names of the values in it."""
 
     ADD_NEW_RUN_GO = "add a new run to go on"
-    ALLOW_OUTBOUND_NO_HOST_HOST = "--allow-outbound {given} is no HOST or HOST:PORT, such as hooks.example.com, *.example.com or prometheus.monitoring:9090"
+    ALLOWED_HOST_NO_HOST = "{option} {given} is no HOST or HOST:PORT, such as hooks.example.com, *.example.com or prometheus.monitoring:9090"
     ALL_WAITS_FROZEN_LONGER = "all that waits is frozen for longer than {timeout:g} s: `gitfleet get freezes`"
     ALREADY_HAS = "{resolve} already has {existing}{and_more}"
     ALREADY_NOTHING_COMMITTED = "{branch} has it already; nothing is committed"

@@ -57,7 +57,7 @@ class OutboundReply:
 
 
 class OutboundHttp(Protocol):
-    """HTTP to the hosts that the operator allowed (`run --allow-outbound`), and to no link-local address."""
+    """HTTP to the hosts that the operator allowed (`run --allow-metrics`), and to no link-local or metadata address."""
 
     def request(self, request: OutboundRequest) -> OutboundReply:
         """The response, whatever its status; nothing is followed or tried again, and a token that the operator gave for

@@ -164,7 +164,7 @@ def test_a_server_that_hangs_or_is_not_there(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_link_local_address_behind_a_name(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gitfleet.adapters.addresses.is_refused", lambda host: host == "127.0.0.1")
-    with pytest.raises(BadInput, match="its name leads to a link-local address, to which nothing is sent"):
+    with pytest.raises(BadInput, match="its name leads to a link-local or metadata address, to which nothing is sent"):
         send("slack", {**at(receiver), "url": receiver.url.replace("127.0.0.1", "localhost")})
     assert receiver.got == []
 
@@ -174,7 +174,7 @@ def test_a_link_local_address_behind_the_name_of_a_mail_server(tls: str, monkeyp
     monkeypatch.setattr("gitfleet.adapters.addresses.is_refused", lambda host: host == "127.0.0.1")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         settings = {**MAIL, "host": "localhost", "port": silent.getsockname()[1], "tls": tls}
-        with pytest.raises(BadInput, match="link-local address, to which nothing is sent"):
+        with pytest.raises(BadInput, match="link-local or metadata address, to which nothing is sent"):
             send("email", settings)
 
 
@@ -200,9 +200,15 @@ MAIL = {"host": "127.0.0.1", "from": "fleet@example.com", "to": ["ops@example.co
         ("slack", {"url": f"http://x.example/{CANARY}"}, "url must begin with https://; allowHttp: true"),
         ("slack", {"url": f"https://me:{CANARY}@x.example"}, "url must be an https URL of a host, without a user"),
         ("slack", {"url": f"file:///{CANARY}"}, "url must be an https URL of a host"),
-        ("slack", {"url": "https://169.254.169.254/latest"}, "url is a link-local address, which is never called"),
-        ("slack", {"url": "https://[::ffff:169.254.169.254]/"}, "url is a link-local address"),
-        ("slack", {"url": "https://[fe80::1]/"}, "url is a link-local address"),
+        (
+            "slack",
+            {"url": "https://169.254.169.254/latest"},
+            "url is a link-local or metadata address, which",
+        ),
+        ("slack", {"url": "https://[::ffff:169.254.169.254]/"}, "url is a link-local or metadata address"),
+        ("slack", {"url": "https://100.100.100.200/latest"}, "url is a link-local or metadata address"),
+        ("slack", {"url": "https://[64:ff9b::a9fe:a9fe]/"}, "url is a link-local or metadata address"),
+        ("slack", {"url": "https://[fe80::1]/"}, "url is a link-local or metadata address"),
         (
             "slack",
             {"url": "https://x.example", "urk": CANARY},
@@ -216,7 +222,7 @@ MAIL = {"host": "127.0.0.1", "from": "fleet@example.com", "to": ["ops@example.co
         ("email", {**MAIL, "from": "nobody"}, "from must be an address"),
         ("email", {**MAIL, "username": "me"}, "username goes with password"),
         ("email", {**MAIL, "username": "me", "password": CANARY, "tls": "none"}, "tls must be starttls or implicit"),
-        ("email", {**MAIL, "host": "169.254.1.1"}, "host is a link-local address"),
+        ("email", {**MAIL, "host": "169.254.1.1"}, "host is a link-local or metadata address"),
     ],
 )
 def test_a_file_that_cannot_be_used(type_: str, settings: dict[str, Any], said: str) -> None:

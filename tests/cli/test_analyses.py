@@ -38,7 +38,7 @@ def measured(repo: Path, address: str = "http://prometheus.example:9090", image:
 
 
 def rates(server: PrometheusServer, canary: float) -> str:
-    """What the target says, and the --allow-outbound for it; returns when Prometheus has it."""
+    """What the target says, and the --allow-metrics for it; returns when Prometheus has it."""
     values = "".join(
         f'error_rate{{cluster="{name}",namespace="shop"}} {value}\n'
         for name, value in {"canary.one": canary, "canaryxone": 0.9, "prod-1": 0.9}.items()
@@ -49,7 +49,7 @@ def rates(server: PrometheusServer, canary: float) -> str:
 
 def settled_with(gitfleet: Shell, repo: Path, allowed: str) -> str:
     """What `run --until-settled` ends with, the exit code first."""
-    ended = gitfleet("run", repo, "--until-settled", "--timeout", "120", "--allow-outbound", allowed)
+    ended = gitfleet("run", repo, "--until-settled", "--timeout", "120", "--allow-metrics", allowed)
     return f"{ended.code} {ended.err}"
 
 

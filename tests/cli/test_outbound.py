@@ -26,10 +26,10 @@ SECRET = "canary-of-the-signing-secret"
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--allow-outbound", "https://hooks.example.com"), "--allow-outbound https://hooks.example.com is no HOST or"),
+        (("--allow-webhooks", "https://hooks.example.com"), "--allow-webhooks https://hooks.example.com is no HOST or"),
         (
-            ("--allow-outbound", "*"),
-            ("--allow-outbound *" + FormatsText.NO_HOST_HOST_PORT(text="") + ", such as hooks.example.com"),
+            ("--allow-metrics", "*"),
+            ("--allow-metrics *" + FormatsText.NO_HOST_HOST_PORT(text="") + ", such as hooks.example.com"),
         ),
         (("--metric-token", "prometheus.example.com"), "--metric-token prometheus.example.com is no HOST=FILE or"),
         (("--metric-token", "*.example.com=token"), "--metric-token *.example.com=token is no HOST=FILE or"),
@@ -52,15 +52,15 @@ def test_a_file_that_is_not_there_ends_the_start(gitfleet: Shell, moving: Path, 
 
 @pytest.mark.parametrize("command", ["plan", "simulate", "agent"])
 def test_who_only_looks_has_no_way_out(gitfleet: Shell, moving: Path, command: str) -> None:
-    ended = gitfleet(command, moving, "--allow-outbound", "hooks.example.com")
-    assert ended.code == 64 and "no such option '--allow-outbound'" in ended.err
+    ended = gitfleet(command, moving, "--allow-webhooks", "hooks.example.com")
+    assert ended.code == 64 and "no such option '--allow-webhooks'" in ended.err
 
 
 def test_a_run_with_all_of_them(gitfleet: Shell, moving: Path, tmp_path: Path) -> None:
     secret, token = tmp_path / "secret", tmp_path / "token"
     secret.write_text("s" * 32)
     token.write_text("t" * 32)
-    words = ("--allow-outbound", "hooks.example.com", "--allow-outbound", "*.example.org:9090")
+    words = ("--allow-webhooks", "hooks.example.com", "--allow-metrics", "*.example.org:9090")
     files = ("--outbound-secret", secret, "--metric-token", f"http://p.example.org:9090={token}")
     for mode in ("--once", "--until-settled"):
         ended = gitfleet("run", moving, mode, *words, *files)
@@ -135,7 +135,7 @@ def test_a_rollout_asks_a_webhook_and_a_real_prometheus(
     secret.write_text(SECRET)
     prometheus.target = 'latency_now{pod="web-1"} 0.2\nlatency_now{pod="other"} 9\n'
     roll_out(moving, hooks, batches=2, metric=METRIC.format(most=0.5, address=prometheus.url))
-    words = ["--allow-outbound", hooks.host, "--allow-outbound", prometheus.url.removeprefix("http://")]
+    words = ["--allow-webhooks", hooks.host, "--allow-metrics", prometheus.url.removeprefix("http://")]
     running = begin(moving, log, *words, "--outbound-secret", str(secret))
     try:
         state = until_state(moving, "rollingState: rolloutSucceed", log)
@@ -162,7 +162,7 @@ def test_a_metric_out_of_its_range_ends_the_rollout(
     log = tmp_path / "log"
     prometheus.target = 'latency_now{pod="web-1"} 0.9\n'
     roll_out(moving, hooks, metric=METRIC.format(most=0.5, address=prometheus.url))
-    words = ["--allow-outbound", hooks.host, "--allow-outbound", prometheus.url.removeprefix("http://")]
+    words = ["--allow-webhooks", hooks.host, "--allow-metrics", prometheus.url.removeprefix("http://")]
     running = begin(moving, log, *words)
     try:
         state = until_state(moving, "rollingState: rolloutFailed", log)
@@ -176,7 +176,7 @@ def test_a_process_that_is_killed_asks_again_with_the_same_key(moving: Path, tmp
     log, again = tmp_path / "log", tmp_path / "again"
     roll_out(moving, hooks, timeout="100s")
     hooks.way = "hang"
-    running = begin(moving, log, "--allow-outbound", hooks.host)
+    running = begin(moving, log, "--allow-webhooks", hooks.host)
     try:
         deadline = time.monotonic() + WAIT_SECONDS
         while not hooks.got:
@@ -185,7 +185,7 @@ def test_a_process_that_is_killed_asks_again_with_the_same_key(moving: Path, tmp
     finally:
         end(running)
     hooks.way = "answer"
-    running = begin(moving, again, "--allow-outbound", hooks.host)
+    running = begin(moving, again, "--allow-webhooks", hooks.host)
     try:
         until_state(moving, "rollingState: rolloutSucceed", again)
     finally:
@@ -199,7 +199,7 @@ def test_a_webhook_that_says_no(moving: Path, tmp_path: Path, hooks: HookServer)
     log = tmp_path / "log"
     hooks.status, hooks.body = 403, b"the freeze lasts until Monday\n"
     roll_out(moving, hooks)
-    running = begin(moving, log, "--allow-outbound", hooks.host)
+    running = begin(moving, log, "--allow-webhooks", hooks.host)
     try:
         state = until_state(moving, "rollingState: rolloutFailed", log)
     finally:
@@ -215,10 +215,10 @@ def test_runs_with_an_end_ask_too(gitfleet: Shell, moving: Path, hooks: HookServ
     roll_out(moving, hooks)
     ended = gitfleet("run", moving, "--until-settled", "--timeout", 15)
     assert ended.code == 1 and hooks.got == []
-    assert f"allow it with run --allow-outbound {hooks.host}" in " ".join(state_of(moving).split())
+    assert f"allow it with run --allow-webhooks {hooks.host}" in " ".join(state_of(moving).split())
     deadline = time.monotonic() + WAIT_SECONDS
     while "rollingState: rolloutSucceed" not in state_of(moving):
         assert time.monotonic() < deadline, state_of(moving)
-        assert gitfleet("run", moving, "--once", "--allow-outbound", hooks.host).code == 0
+        assert gitfleet("run", moving, "--once", "--allow-webhooks", hooks.host).code == 0
         time.sleep(1)
     assert len({headers["idempotency-key"] for _, headers, _ in hooks.got}) == len(hooks.got) == 1

@@ -13,7 +13,7 @@ class NotifyText(TextTable):
     CERTIFICATE_NOT_ACCEPTED = "{host}: its certificate was not accepted"
     FILE_DESTINATION = "the file {file} of destination {access}"
     GOES_PASSWORD_GIVE_BOTH_NONE = "goes with password; give both or none"
-    LINK_LOCAL_ADDRESS = "is a link-local address, which is never called; name another one"
+    LINK_LOCAL_ADDRESS = "is a link-local or metadata address, which is never called; name another one"
     MUST_ADDRESS_FLEET_EXAMPLE_COM = "must be an address such as fleet@example.com; correct it"
     MUST_CERTIFICATES_PEM = "must be certificates in PEM; correct it"
     MUST_HOLD_ONE_MAPPING = "it must hold one mapping"

@@ -26,9 +26,10 @@ _MOST_URL: Final = 8192
 class AllowedHttp:
     """See ports.metric_providers.OutboundHttp. `tokens` read the bearer token of an origin, `secrets` all that is not
     to be shown, `context` makes what connections are encrypted with; all of them at each use, so that files may be
-    replaced."""
+    replaced. `option` of `run` is what allows a host."""
 
     allowed: tuple[HostPattern, ...]
+    option: str
     context: Callable[[], ssl.SSLContext]
     tokens: tuple[tuple[Origin, Callable[[], str]], ...] = ()
     secrets: Callable[[], tuple[str, ...]] = field(default=tuple, repr=False)
@@ -73,7 +74,7 @@ class AllowedHttp:
         if is_refused(host):
             raise BadInput(OutboundText.LINK_LOCAL_ADDRESS(shown=shown))
         if not any(pattern.fits(url.scheme, url.host or "", url.port) for pattern in self.allowed):
-            raise BadInput(OutboundText.NO_HOST_PROCESS_CALL(shown=shown))
+            raise BadInput(OutboundText.NO_HOST_PROCESS_CALL(shown=shown, option=self.option))
         return url
 
     def _authorization(self, url: Url) -> dict[str, str]:

@@ -14,10 +14,10 @@ class OutboundText(TextTable):
     GIVES_NO_NUMBER = "{host} gives no number, but NaN or Inf"
     GIVES_VALUES_LET_QUERY_AGGREGATE = "{host} gives {count} values: let the query aggregate to {most_values} at most"
     ID_WEBHOOK_NO_HEADER = "the id of a webhook is no header; this is an error in gitfleet"
-    LINK_LOCAL_ADDRESS = "{shown} is a link-local address, to which nothing is sent"
+    LINK_LOCAL_ADDRESS = "{shown} is a link-local or metadata address, to which nothing is sent"
     NOT_ANSWER = "{name} does not answer: {error}"
     NO_DATA_QUERY = "{host} has no data for the query"
-    NO_HOST_PROCESS_CALL = "{shown} is no host that this process may call: allow it with run --allow-outbound {shown}"
+    NO_HOST_PROCESS_CALL = "{shown} is no host that this process may call: allow it with run {option} {shown}"
     QUERY_GIVES_MUST_GIVE_SCALAR = "the query gives {part} and must give a scalar or an instant vector"
     QUERY_GIVES_NATIVE_HISTOGRAMS = (
         "the query gives native histograms, which have no one value: use histogram_quantile or the like"

@@ -31,7 +31,7 @@ class HookServer:
 
     @property
     def host(self) -> str:
-        """As --allow-outbound takes it."""
+        """As --allow-webhooks takes it."""
         return f"127.0.0.1:{self.port}"
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from functools import partial
 from urllib.parse import urlsplit
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from urllib3 import PoolManager
 
+from gitfleet.adapters.addresses import is_refused
 from gitfleet.adapters.checked_requests import Answered, Exchange, trusting
 from gitfleet.adapters.outbound import AllowedHttp
 from gitfleet.adapters.outbound import http as outbound_http
@@ -28,15 +30,16 @@ def hooks() -> Iterator[HookServer]:
         yield found
 
 
-def http(*allowed: str, tokens: tuple[tuple[str, str], ...] = ()) -> AllowedHttp:
+def http(*allowed: str, option: str = "--allow-webhooks", tokens: tuple[tuple[str, str], ...] = ()) -> AllowedHttp:
     return AllowedHttp(
         allowed=tuple(HostPattern.parse(one) for one in allowed),
+        option=option,
         context=trusting,
         tokens=tuple((Origin.parse(origin), partial(str, token)) for origin, token in tokens),
     )
 
 
-NOT_ALLOWED = "is no host that this process may call: allow it with run --allow-outbound"
+NOT_ALLOWED = "is no host that this process may call: allow it with run --allow-webhooks"
 NO_URL = "its URL "
 
 
@@ -76,9 +79,12 @@ NO_URL = "its URL "
         ("http://2130706433/", NOT_ALLOWED),
         ("http://0x7f.1/", NOT_ALLOWED),
         ("http://localhost/", NOT_ALLOWED),
-        ("http://169.254.169.254/latest/meta-data/", "169.254.169.254 is a link-local address"),
-        ("http://[fe80::1]/", "[fe80::1] is a link-local address"),
-        ("http://[::ffff:169.254.169.254]/", "is a link-local address"),
+        ("http://169.254.169.254/latest/meta-data/", "169.254.169.254 is a link-local or metadata address"),
+        ("http://[fe80::1]/", "[fe80::1] is a link-local or metadata address"),
+        ("http://100.100.100.200/latest/meta-data/", "100.100.100.200 is a link-local or metadata address"),
+        ("http://[fd00:ec2::254]/latest/meta-data/", "is a link-local or metadata address"),
+        ("http://[64:ff9b::a9fe:a9fe]/latest/meta-data/", "is a link-local or metadata address"),
+        ("http://[::ffff:169.254.169.254]/", "is a link-local or metadata address"),
     ],
 )
 def test_a_url_that_is_not_called(url: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,10 +140,56 @@ def test_what_is_called_is_the_allowed_host_by_every_reading(text: str) -> None:
             sent.clear()
 
 
+@pytest.mark.parametrize(
+    ("address", "refused"),
+    [
+        ("169.254.169.254", True),  # AWS and most others
+        ("169.254.170.2", True),  # AWS, of containers
+        ("168.63.129.16", True),  # Azure
+        ("100.100.100.200", True),  # Alibaba
+        ("192.0.0.192", True),  # Oracle
+        ("fd00:ec2::254", True),  # AWS
+        ("fd00:ec2::23", True),  # AWS, of pods
+        ("fd20:ce::254", True),  # Google
+        ("fd00:c1::a9fe:a9fe", True),  # Oracle
+        ("fd00:42::42", True),  # Scaleway
+        ("fe80::a9fe:a9fe%eth0", True),  # OpenStack
+        ("::ffff:169.254.169.254", True),
+        ("::ffff:100.100.100.200", True),
+        ("::169.254.169.254", True),
+        ("64:ff9b::a9fe:a9fe", True),  # NAT64
+        ("64:ff9b::6464:64c8", True),
+        ("64:ff9b:1:a9fe:a9:fe00::", True),  # NAT64 with /48
+        ("64:ff9b:1::a8a3:0:0", False),
+        ("2001:db8:7::a9fe:a9fe", True),  # NAT64 by a prefix of one's own
+        ("2001:db8:a9fe:a9fe::", True),  # the same with /32
+        ("2002:a9fe:a9fe::1", True),  # 6to4
+        ("2001:0:a9fe:a9fe::1", True),  # Teredo
+        ("10.0.0.1", False),
+        ("100.100.100.201", False),
+        ("fd00:ec3::254", False),
+        ("64:ff9b::a00:1", False),
+        ("2001:db8::1", False),
+        ("2001:db8::5054:ff:a9fe:a9fe", False),  # of a network card
+        ("metadata.example", False),
+    ],
+)
+def test_addresses_of_metadata(address: str, refused: bool) -> None:
+    assert is_refused(address) is refused
+
+
+def test_the_real_address_behind_a_name_that_is_allowed(hooks: HookServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a name says at first: what counts is whom the connection is with."""
+    monkeypatch.setattr(socket.socket, "getpeername", lambda _: ("::ffff:6464:64c8", 80, 0, 0))
+    with pytest.raises(BadInput, match="its name leads to a link-local or metadata address"):
+        http(hooks.host).request(OutboundRequest(url=hooks.url))
+    assert hooks.got == []
+
+
 def test_a_link_local_address_behind_a_name_that_is_allowed(hooks: HookServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gitfleet.adapters.addresses.is_refused", lambda host: host == "127.0.0.1")
     url = hooks.url.replace("127.0.0.1", "localhost")
-    with pytest.raises(BadInput, match=r"^localhost:\d+: its name leads to a link-local address, to which nothing"):
+    with pytest.raises(BadInput, match=r"^localhost:\d+: its name leads to a link-local or metadata address"):
         http(f"localhost:{hooks.port}").request(OutboundRequest(url=url))
     assert hooks.got == []
 

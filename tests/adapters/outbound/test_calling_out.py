@@ -72,7 +72,8 @@ class Loop:
 @contextmanager
 def opened(*allowed: str, **more: Any) -> Iterator[Loop]:
     loop = Loop()
-    settings = OutboundSettings(allowed=tuple(HostPattern.parse(one) for one in allowed), **more)
+    hosts = tuple(HostPattern.parse(one) for one in allowed)
+    settings = OutboundSettings(**{"allowed_webhooks": hosts, "allowed_metrics": hosts, **more})
     with calling_out(cast(Workspace, loop), settings):
         yield loop
 
@@ -97,10 +98,21 @@ def test_without_options_nothing_is_sent_and_the_answer_says_which_option_would(
         answer = loop.answer(webhook(hooks))
         metric = loop.answer(query("prometheus", "https://prometheus.example:9090"))
     assert answer.outcome is WebhookOutcome.FAILED
-    option = "is no host that this process may call: allow it with run --allow-outbound"
-    assert answer.message == f"{hooks.host} {option} {hooks.host}"
-    assert metric.message == f"prometheus.example:9090 {option} prometheus.example:9090"
+    option = "is no host that this process may call: allow it with run"
+    assert answer.message == f"{hooks.host} {option} --allow-webhooks {hooks.host}"
+    assert metric.message == f"prometheus.example:9090 {option} --allow-metrics prometheus.example:9090"
     assert hooks.got == []
+
+
+@pytest.mark.parametrize("kind", ["allowed_webhooks", "allowed_metrics"])
+def test_what_is_allowed_for_webhooks_is_not_for_metrics_nor_the_other_way_round(hooks: HookServer, kind: str) -> None:
+    hosts = {"allowed_webhooks": (), "allowed_metrics": (), kind: (HostPattern.parse(hooks.host),)}
+    with opened(**hosts) as loop:
+        answer, metric = loop.answer(webhook(hooks)), loop.answer(query("prometheus", f"http://{hooks.host}"))
+    called = ["/api" not in request for request, _, _ in hooks.got]
+    assert called == [kind == "allowed_webhooks"]
+    assert ("--allow-webhooks" in answer.message) is (kind == "allowed_metrics")
+    assert ("--allow-metrics" in metric.message) is (kind == "allowed_webhooks")
 
 
 def test_a_webhook_signed_with_what_the_file_holds_now(hooks: HookServer, tmp_path: Path) -> None:
@@ -125,7 +137,7 @@ def test_a_webhook_signed_with_what_the_file_holds_now(hooks: HookServer, tmp_pa
 
 def test_calls_are_counted_for_the_page_of_metrics(hooks: HookServer) -> None:
     page = PrometheusMetrics("1", list)
-    settings = OutboundSettings(allowed=(HostPattern.parse(hooks.host),))
+    settings = OutboundSettings(allowed_webhooks=(HostPattern.parse(hooks.host),))
     loop = Loop()
     with calling_out(cast(Workspace, loop), settings) as queue:
         queue.metrics = page

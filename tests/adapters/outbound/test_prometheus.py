@@ -27,7 +27,8 @@ AN_HOUR_LATER = EPOCH + timedelta(minutes=59, seconds=30)
 
 def provider(*allowed: str) -> Prometheus:
     patterns = tuple(HostPattern.parse(one) for one in allowed)
-    return Prometheus(MetricProviderAccess(name="prometheus", http=AllowedHttp(allowed=patterns, context=trusting)))
+    http = AllowedHttp(allowed=patterns, option="--allow-metrics", context=trusting)
+    return Prometheus(MetricProviderAccess(name="prometheus", http=http))
 
 
 def query(address: str, text: str, at: datetime = AN_HOUR_LATER) -> MetricQuery:

@@ -45,7 +45,9 @@ def sender(
     def not_shown() -> tuple[str, ...]:
         return tuple(secret.decode() for secret in secrets())
 
-    return HttpWebhooks(AllowedHttp(allowed=patterns, context=context, secrets=not_shown), secrets)
+    return HttpWebhooks(
+        AllowedHttp(allowed=patterns, option="--allow-webhooks", context=context, secrets=not_shown), secrets
+    )
 
 
 def call(hooks: HookServer, seconds: float = 30.0, **more: str) -> WebhookCall:
