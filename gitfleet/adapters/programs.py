@@ -1,16 +1,25 @@
-"""Running somebody else's program: no shell, no input, a given environment alone, bounded in time and output."""
+"""Running somebody else's program: no shell, no input, a given environment alone, bounded in time and output.
+
+On Linux no program outlives this process: it has a parent-death signal, and for whatever that cannot reach (what the
+program itself started) a limit on CPU time, which each process inherits. git is started by GitPython, and bound in the
+same way by `bound` and `limit`.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import math
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO, Final
 
@@ -18,7 +27,10 @@ from gitfleet.adapters.orphans import reap
 
 LARGEST_COMPLAINT: Final = 1 << 20
 """Bytes of the standard error that are kept; what comes after is read and dropped."""
+PLACES: Final = f"{os.defpath}:/usr/bin:/usr/sbin"
+"""Where the system's own programs are, whatever PATH says."""
 _DRAIN_SECONDS: Final = 1.0
+_PROBE_SECONDS: Final = 10.0
 _CHUNK: Final = 1 << 16
 _running: set[subprocess.Popen[bytes]] = set()
 _starting = threading.Lock()
@@ -49,7 +61,7 @@ def run_program(
     each gets at most `memory` bytes. OSError when it cannot be started. What a program leaves behind in the background
     is not waited for."""
     process = _started(command, environment, folder)
-    _limit_memory(process.pid, memory)
+    limit(process.pid, seconds, DATA=memory)  # not of addresses: Go reserves far more of them than it uses
     output = _Reader(process.stdout, largest_output, lambda: _end(process))
     errors = _Reader(process.stderr, LARGEST_COMPLAINT, lambda: None)
     too_slow = False
@@ -69,6 +81,41 @@ def run_program(
     return Finished(code=process.returncode, output=kept, errors=complaint, too_slow=too_slow, too_much=output.too_much)
 
 
+def bound(command: Sequence[str], sign: str = "KILL") -> list[str]:
+    """The command for a program that gets a signal when this thread ends: it is to wait for the program. By `setpriv`
+    (util-linux), which becomes the program, since nothing of ours may run between fork and exec of a process with
+    threads. The command itself where the system has no such signal or no such setpriv."""
+    setpriv = shutil.which("setpriv", path=PLACES) if sys.platform == "linux" else None
+    words = (str(setpriv), "--pdeathsig", sign, "--")
+    return [*words, *command] if setpriv is not None and runs_behind(words) else list(command)
+
+
+@cache
+def runs_behind(words: tuple[str, ...]) -> bool:
+    """Whether a program can be started with these words before it."""
+    command, environment = [*words, "true"], {"PATH": PLACES}
+    try:
+        done = subprocess.run(  # noqa: S603 - a fixed program, arguments as a list
+            command, env=environment, capture_output=True, timeout=_PROBE_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def limit(pid: int, seconds: float, **most: int | None) -> None:
+    """Limit a program that has just been started, and what it starts: by name (DATA, AS, FSIZE) in bytes, and in CPU
+    time to what all processors have in so many seconds. Only on Linux: by prlimit, from outside, for the same reason as
+    in `bound`; the program has hardly begun by then."""
+    if sys.platform != "linux":
+        return
+    cpu = math.ceil(seconds * (os.cpu_count() or 1)) + 1
+    for name, value in {"CPU": cpu, **most}.items():
+        if value is not None:
+            with contextlib.suppress(OSError):  # it has ended already
+                resource.prlimit(pid, getattr(resource, f"RLIMIT_{name}"), (value, value))
+
+
 def end_programs() -> None:
     """End every program that is running, with all that it started, and let none start from now on: this process ends
     without waiting for the threads that wait for them."""
@@ -78,10 +125,13 @@ def end_programs() -> None:
 
 
 def _started(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> subprocess.Popen[bytes]:
+    program = str(folder / command[0]) if "/" in command[0] else command[0]
+    if shutil.which(program, path=environment.get("PATH", os.defpath)) is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
     with _starting:
         # Not in a `with`: leaving it would wait for whoever in the background still holds the output.
         process = subprocess.Popen(  # noqa: S603 - callers give fixed or allow-listed programs, arguments as a list
-            list(command),
+            bound(command),
             cwd=folder,
             env=dict(environment),
             stdin=subprocess.DEVNULL,
@@ -122,15 +172,6 @@ class _Reader:
                 if len(chunk) > free and not self.too_much:
                     self.too_much = True
                     overflowing()
-
-
-def _limit_memory(pid: int, most: int | None) -> None:
-    """Of data, not of addresses: Go reserves far more addresses than it uses. By prlimit, since nothing of ours may run
-    between fork and exec of a process with threads; the program has not begun to read by then."""
-    if most is None or sys.platform != "linux":
-        return
-    with contextlib.suppress(ProcessLookupError):  # it has ended already
-        resource.prlimit(pid, resource.RLIMIT_DATA, (most, most))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

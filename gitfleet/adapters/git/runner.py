@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import resource
 import selectors
 import signal
 import subprocess
@@ -19,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Literal, cast
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.git.hardening import unsafe_variables
 from gitfleet.adapters.orphans import reap
+from gitfleet.adapters.programs import bound, limit
 from gitfleet.errors import MissingPart
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class GitRunner:
             # GitPython always starts from our whole environment; only `env` can take a variable out again.
             command = ["env", *(word for name in names for word in ("-u", name)), *command]
         started = self._git.execute(
-            command,
+            bound(command, "TERM"),  # which git passes on to what it started, and removes its locks
             istream=subprocess.PIPE,
             as_process=True,
             env=self._environment,
@@ -90,11 +90,7 @@ class GitRunner:
             pass_fds=() if hold is None else (hold,),
         )
         process = cast("subprocess.Popen[bytes]", started.proc)
-        if hasattr(resource, "prlimit"):
-            for what, most in ((resource.RLIMIT_FSIZE, file_bytes), (resource.RLIMIT_AS, self._memory_bytes)):
-                if most is not None:
-                    with suppress(OSError):
-                        resource.prlimit(process.pid, what, (most, most))
+        limit(process.pid, seconds, FSIZE=file_bytes, AS=self._memory_bytes)
         return _communicate(process, stdin, seconds, output_bytes)
 
 
