@@ -41,6 +41,7 @@ from gitfleet.loop.pull_clusters import PullClusters
 from gitfleet.loop.rendered_branch import RenderedBranch
 from gitfleet.loop.request_branches import RequestBranches
 from gitfleet.loop.runner import Wake
+from gitfleet.loop.slow_builds import QUICK_SECONDS, SlowBuilds, SlowHelm, SlowKustomize
 from gitfleet.loop.state_branch import StateBranch
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.steps import SteppedCache
@@ -146,7 +147,10 @@ def _configure(providers: _ListedProviders, workers: Workers, config: FleetConfi
 
 def folder_builds() -> Builds:
     """What builds folders of the payload, by the programs of this machine."""
-    return Builds(kustomizer=Kustomizer(KustomizeProgram()), charts=Charts(HelmProgram()))
+    slow = SlowBuilds(clock=SystemClock())
+    kustomize = SlowKustomize(slow, KustomizeProgram(seconds=QUICK_SECONDS), KustomizeProgram())
+    helm = SlowHelm(slow, HelmProgram(seconds=QUICK_SECONDS), HelmProgram())
+    return Builds(kustomizer=Kustomizer(kustomize), charts=Charts(helm), slow=slow)
 
 
 def _add_other_branches(driver: Driver, remote: GitRemote | StateDirectory) -> None:

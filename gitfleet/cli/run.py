@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 _CALLS_SECONDS: Final = 60.0
 """So long --once waits for the answers to the calls of rollouts."""
+_BUILDS_SECONDS: Final = 60.0
+"""So long --once waits for folders that take long to build."""
 
 
 @click.command(
@@ -107,6 +109,9 @@ def _ending(settings: Settings, output: str, timeout: float, *, once: bool) -> i
     ):
         runner = workspace.runner(progress.on_event)
         result = runner.once() if once else runner.until_settled(timeout)
+        slow = workspace.driver.desired_trees.slow_builds
+        if once and slow is not None and slow.wait(_BUILDS_SECONDS, lambda: workspace.wake.stopped):
+            result = runner.once()  # with the folders that took long to build
         if once and calls.wait(_CALLS_SECONDS, lambda: workspace.wake.stopped) and not workspace.wake.stopped:
             result = runner.once()  # what rollouts asked for was answered: without this pass nobody would ever know
     if result is not None:

@@ -13,6 +13,7 @@ from gitfleet.api.helm_releases import HELM_RELEASE_FILE
 from gitfleet.errors import GitfleetError, RetryLater
 from gitfleet.formats.limits import MAX_STATE_BYTES
 from gitfleet.formats.yaml_reader import ParsedFile
+from gitfleet.loop.slow_builds import SlowBuilds
 from gitfleet.loop.texts import LoopText
 from gitfleet.ports.repos import TreeEntry
 
@@ -42,6 +43,7 @@ class Builds:
 
     kustomizer: FolderBuilder
     charts: FolderBuilder
+    slow: SlowBuilds | None = None
 
     @property
     def unfinished(self) -> bool:

@@ -213,7 +213,8 @@ class Driver:
         failed = Failures((*decision.failures, *failures, *report.failures))
         moved, again_at = changed or any(step.ok for step in self.workloads.outcomes), self._repeats.next_at
         result = result_of(decision, outcomes, report, failed, changed=moved, again_at=again_at)
-        result = replace(result.waiting_for(self.pull.waiting if self.pull else ()), steps=self.workloads.outcomes)
+        others = (*(self.pull.waiting if self.pull else ()), *self.desired_trees.waiting())
+        result = replace(result.waiting_for(others), steps=self.workloads.outcomes)
         self._report(failed.found)
         return result
 

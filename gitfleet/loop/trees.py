@@ -19,6 +19,7 @@ from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.formats.yaml_reader import ParsedFile, decode_parsed, encode_parsed
 from gitfleet.loop.builds import Builds
 from gitfleet.loop.encrypted import EncryptedSecrets
+from gitfleet.loop.slow_builds import SlowBuilds
 from gitfleet.loop.taken_back import taken_back
 from gitfleet.loop.texts import LoopText
 from gitfleet.loop.whatif import WhatIf
@@ -129,6 +130,15 @@ class DesiredTrees:
             self._latest[read] = wanted
         self._drop_beyond([*listing.items(), *before.items(), *older])
         return wanted
+
+    @property
+    def slow_builds(self) -> SlowBuilds | None:
+        """What builds folders beside the passes, if anything does."""
+        return self._builds.slow if self._builds is not None else None
+
+    def waiting(self) -> tuple[str, ...]:
+        """See SlowBuilds."""
+        return self.slow_builds.waiting() if self.slow_builds is not None else ()
 
     def _checked_listing(self, commit: str) -> tuple[Mapping[str, TreeEntry], str | None]:
         """The files of a commit; or why it is refused as a whole."""

@@ -249,8 +249,10 @@ class Workspace:
         return dict(sorted(files.items())), errors
 
     def runner(self, listen: Listener) -> Runner:
-        """What reconciles; events go to `listen`."""
+        """What reconciles; events go to `listen`. From now on nothing waits for folders that take long to build."""
         self.driver.listen = listen
+        if self.driver.desired_trees.slow_builds is not None:
+            self.driver.desired_trees.slow_builds.on_done = self.wake.trigger
         self._heads = None
         return Runner(
             driver=self.driver,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
+from gitfleet import wiring
 from gitfleet.adapters import hermetic
+from gitfleet.adapters.kustomize import KustomizeProgram
 from gitfleet.api.texts import ApiText
 from gitfleet.cli.texts import CliText
 from gitfleet.formats.texts import FormatsText
@@ -219,3 +222,42 @@ def test_what_is_encrypted_is_checked_where_the_key_is_given(gitfleet: Shell, fl
     assert ended.code == 1
     assert f"the file is encrypted for {other.recipient}" in " ".join(ended.out.split())
     assert gitfleet("validate", fleet, "--sops-age-key-file", other.file(tmp_path)).code == 0
+
+
+SLOW = f"""#!/bin/sh
+{shutil.which("sleep")} {{}}
+echo '{{{{apiVersion: v1, kind: ConfigMap, metadata: {{{{name: slow, namespace: web}}}}}}}}'
+"""
+
+
+@pytest.fixture
+def kustomize(tmp_path: Path, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program that stands for kustomize, with a folder that it builds."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "kustomize"
+    program.touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
+    commit(fleet, {"resources/slow/kustomization.yaml": "{}\n"})
+    return program
+
+
+@pytest.mark.parametrize("command", ["validate", "plan"])
+def test_a_folder_that_takes_too_long_to_build_is_an_error(
+    command: str, gitfleet: Shell, fleet: Path, kustomize: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wiring, "KustomizeProgram", lambda **_: KustomizeProgram(seconds=0.3))
+    kustomize.write_text(SLOW.format(20))
+    ended = gitfleet(command, fleet)
+    assert ended.code == 1
+    assert "resources/slow/kustomization.yaml:1: kustomize was ended before it was done" in ended.out + ended.err
+
+
+def test_one_pass_waits_for_a_folder_that_takes_long_to_build(
+    gitfleet: Shell, fleet: Path, kustomize: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wiring, "QUICK_SECONDS", 0.3)
+    kustomize.write_text(SLOW.format(1))
+    assert gitfleet("run", fleet, "--once").code == 0
+    files = git(fleet, "ls-tree", "-r", "--name-only", "gitfleet/state")
+    assert "faults.yaml" not in files.split() and "snapshots/resources/web/1/snapshot.yaml" in files, files

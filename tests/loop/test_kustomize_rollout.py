@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from gitfleet.api.placements import PlacementKey
-from gitfleet.errors import BadInput, MissingPart
+from gitfleet.errors import BadInput, MissingPart, RetryLater
 from gitfleet.loop.driver import Driver
+from gitfleet.loop.slow_builds import QUICK_SECONDS, SlowBuilds, SlowKustomize
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.texts import LoopText
 from gitfleet.loop.trees import DesiredTrees
@@ -157,6 +160,76 @@ def test_what_cannot_be_built_takes_nothing_away_and_goes_on_when_it_is_healed(
     world.settle()
     assert [world.value(name) for name in ("plain", "new", "apple", "plum")] == ["2", "1", "3", None]
     assert (world.state().faults, world.state().last_good) == ((), {})
+
+
+@dataclass(slots=True)
+class Bombs:
+    """A builder that is ended at its limit, and says how often, for what holds the word `bomb`."""
+
+    inner: RecordingBuilder
+    seconds: float
+    world: World
+    until: threading.Event = field(default_factory=threading.Event)
+    ended: int = 0
+    defused: bool = False
+
+    def build(self, folder: str, files: Mapping[str, bytes]) -> bytes:
+        """KustomizeBuilder.build."""
+        if not any(b"bomb" in content for content in files.values()):
+            return self.inner.build(folder, files)
+        if self.seconds == QUICK_SECONDS:
+            self.world.clock.advance(self.seconds)
+        else:
+            assert self.until.wait(20)
+        if self.defused:
+            return self.inner.build(folder, files)
+        self.ended += 1
+        raise RetryLater("kustomize was ended before it was done")
+
+
+def test_a_folder_that_takes_long_to_build_delays_nobody(world: BuiltWorld) -> None:
+    """A bomb in one folder: its last good output stays, the others go on in the same pass, also after a restart."""
+    quick, whole = Bombs(world.builder, QUICK_SECONDS, world), Bombs(world.builder, 60.0, world)
+    done = threading.Semaphore(0)
+
+    def start() -> SlowBuilds:
+        slow = SlowBuilds(clock=world.clock, on_done=done.release)
+        builds = builds_with(SlowKustomize(slow, quick, whole))
+        world.driver.desired_trees = DesiredTrees(
+            world.repo, MemoryCache(), Limits(), builds=replace(builds, slow=slow)
+        )
+        return slow
+
+    start()
+    bomb = {f"{FOLDER}/a.yaml": setting("apple", "bomb"), "resources/other/kustomization.yaml": "resources: [d.yaml]\n"}
+    with world.nothing_deleted():
+        world.write({**bomb, "resources/other/d.yaml": setting("fig", "1")})
+        world.commit(config_map("shop", "plain", {"k": "2"}))
+        began, slow = world.clock.monotonic(), start()
+        result = world.reconcile()
+        assert result is not None and not result.settled and world.clock.monotonic() - began <= QUICK_SECONDS
+        assert LoopText.FOLDERS_STILL_BUILT(names=FOLDER) in result.waiting
+        for _ in range(4):
+            world.rest()
+        assert [world.value(name) for name in ("plain", "fig", "apple", "plum")] == ["2", "1", "1", "1"]
+        (fault,) = world.state().faults
+        assert (fault.path, fault.message) == (f"{FOLDER}/kustomization.yaml", LoopText.STILL_BUILT())
+        assert (quick.ended, whole.ended) == (1, 0)
+
+        whole.until.set()
+        assert done.acquire(timeout=20)
+        world.settle()
+        assert [fault.message for fault in world.state().faults] == ["kustomize was ended before it was done"]
+        assert [world.value(name) for name in ("apple", "plum")] == ["1", "1"]
+        assert whole.ended == 1 and slow.waiting() == ()
+
+        whole.defused = True
+        world.advance(minutes=2)
+        world.rest()
+        assert done.acquire(timeout=20)
+        world.settle()
+    assert [world.value(name) for name in ("plain", "fig", "apple", "plum")] == ["2", "1", "bomb", "1"]
+    assert (world.state().faults, quick.ended) == ((), 1)
 
 
 def test_a_held_slip_stays_held_while_the_folder_breaks_and_heals(world: BuiltWorld) -> None:

@@ -1,0 +1,156 @@
+"""Folders that take long to build are built beside the passes, and again only after a pause."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import cast
+
+import pytest
+
+from gitfleet.errors import BadInput, GitfleetError, RetryLater
+from gitfleet.loop.slow_builds import QUICK_SECONDS, SlowBuilds
+from gitfleet.loop.texts import LoopText
+from gitfleet.simulation.clock import ManualClock
+
+ENDED = RetryLater("was ended before it was done")
+
+
+@dataclass(slots=True)
+class Programs:
+    """Builds, of which the slow ones wait until they are let go."""
+
+    clock: ManualClock = field(default_factory=ManualClock)
+    slow: SlowBuilds = field(init=False)
+    done: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    go_on: threading.Event = field(default_factory=threading.Event)
+    outcome: bytes | GitfleetError = b"output"
+    quick: list[str] = field(default_factory=list)
+    whole: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.slow = SlowBuilds(clock=self.clock, on_done=self.done.release)
+
+    def ask(self, name: str, *, fast: bool = False) -> bytes | str:
+        """What a pass gets."""
+
+        def quick() -> bytes:
+            self.quick.append(name)
+            if fast:
+                return b"fast"
+            self.clock.advance(QUICK_SECONDS)
+            raise ENDED
+
+        def whole() -> bytes:
+            self.whole.append(name)
+            assert self.go_on.wait(20)
+            if isinstance(self.outcome, GitfleetError):
+                raise self.outcome
+            return self.outcome
+
+        try:
+            return self.slow.output(name, name, quick, whole)
+        except GitfleetError as error:
+            return str(error)
+
+    def finish(self, count: int = 1) -> None:
+        self.go_on.set()
+        for _ in range(count):
+            assert self.done.acquire(timeout=20)
+        self.go_on.clear()
+
+
+def test_a_slow_build_is_tried_for_a_moment_and_then_built_beside_the_passes() -> None:
+    programs = Programs()
+    assert [programs.ask("a") for _ in range(3)] == [LoopText.STILL_BUILT()] * 3
+    assert programs.slow.waiting() == (LoopText.FOLDERS_STILL_BUILT(names="a"),)
+    assert programs.ask("b", fast=True) == b"fast", "the others go on"
+    programs.finish()
+    assert programs.ask("a") == b"output" and programs.slow.waiting() == ()
+    assert (programs.quick, programs.whole) == (["a", "b"], ["a"])
+    assert programs.slow.waiting() == () and not programs.slow.wait(1, lambda: False)
+
+
+def test_a_build_that_ends_during_a_pass_still_asks_for_another_one() -> None:
+    programs = Programs()
+    programs.ask("a")
+    programs.finish()
+    assert programs.slow.waiting() != () and programs.slow.wait(1, lambda: False)
+    assert programs.ask("a") == b"output"
+    assert programs.slow.waiting() == () and not programs.slow.wait(1, lambda: False)
+
+
+def test_many_slow_builds_take_no_more_than_half_of_the_time() -> None:
+    programs = Programs()
+    names = [f"{number:02}" for number in range(30)]
+    began = programs.clock.monotonic()
+    for name in names:
+        assert programs.ask(name) == LoopText.STILL_BUILT()
+    assert programs.quick == names[: len(programs.quick)] and 3 <= len(programs.quick) <= 6
+    assert len(programs.slow.waiting()[0]) < 80
+    while len(programs.quick) < 30:
+        programs.clock.advance(1)
+        for name in names:
+            programs.ask(name)
+    assert 30 * QUICK_SECONDS * 1.5 < programs.clock.monotonic() - began < 30 * QUICK_SECONDS * 3
+    assert programs.quick == names, "each is tried once"
+    programs.finish(30)
+    assert [programs.ask(name) for name in names] == [b"output"] * 30
+
+
+def test_fast_builds_cost_nothing_of_it() -> None:
+    programs = Programs()
+    assert [programs.ask(str(number), fast=True) for number in range(1000)] == [b"fast"] * 1000
+    assert programs.slow.waiting() == ()
+
+
+def test_a_build_that_was_ended_is_tried_again_after_a_growing_pause() -> None:
+    programs = Programs(outcome=ENDED)
+    programs.ask("a")
+    assert programs.slow.waiting() != ()
+    programs.finish()
+    for tries, pause in ((1, 60), (2, 120), (3, 240)):
+        assert programs.ask("a") == str(ENDED) and programs.slow.waiting() == ()
+        programs.clock.advance(pause - 1)
+        assert programs.ask("a") == str(ENDED) and len(programs.whole) == tries
+        programs.clock.advance(2)
+        assert programs.ask("a") == str(ENDED) and programs.slow.waiting() != ()
+        programs.finish()
+    assert programs.quick == ["a"]
+
+
+def test_a_build_that_is_refused_is_not_tried_again() -> None:
+    programs = Programs(outcome=BadInput("no"))
+    programs.ask("a")
+    programs.finish()
+    programs.clock.advance(3000)
+    assert programs.ask("a") == "no" and programs.whole == ["a"]
+
+
+def test_a_defect_of_a_builder_ends_no_worker() -> None:
+    programs = Programs()
+    with pytest.raises(RetryLater):
+        programs.slow.output("x", "x", lambda: (_ for _ in ()).throw(ENDED), lambda: bytes(cast(int, "x")))
+    programs.ask("a")
+    programs.finish(2)
+    assert programs.ask("a") == b"output" and "TypeError" in str(programs.slow._builds["x"].error)
+
+
+def test_what_nobody_asks_for_any_more_is_not_built() -> None:
+    programs = Programs()
+    for name in "abc":
+        programs.ask(name)
+    while len(programs.whole) < 2:
+        time.sleep(0.01)
+    programs.clock.advance(7200)
+    programs.finish(2)
+    assert sorted(programs.whole) == ["a", "b"]
+
+
+def test_who_only_looks_waits_for_the_end_once() -> None:
+    programs = Programs()
+    programs.slow, programs.outcome = SlowBuilds(clock=programs.clock), ENDED
+    programs.go_on.set()
+    assert [programs.ask("a"), programs.ask("a")] == [str(ENDED)] * 2
+    assert (programs.quick, programs.whole) == ([], ["a"])
