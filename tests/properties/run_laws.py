@@ -150,6 +150,8 @@ def _tasks(known: StageStatus | None, run: RunRecord, stage: StageStatus, spec: 
     yield from _verdicts(stage, spec, run.key.name)
     if stage_phase(stage) is StagePhase.SUCCEEDED and not all(map(_is_over, new)):
         yield f"stage {stage.name} of {run.key.name} is over before its tasks"
+    if stage_phase(stage) is StagePhase.SKIPPED and any(holds(c.conditions, "Started") for c in stage.clusters):
+        yield f"stage {stage.name} of {run.key.name} is skipped after a cluster started"
     wait = next((task.wait_seconds for task in spec.after_tasks if task.wait_seconds is not None), None)
     over = any(holds(task.conditions, "WaitTimeElapsed") for task in new)
     since = facts.through.get((run.key.name, stage.name), facts.now)
@@ -203,7 +205,8 @@ def _starts(was: RunRecord | None, run: RunRecord, facts: Facts) -> Iterator[str
         busy = [c.cluster for c in stage.clusters if cluster_phase(c) is ClusterPhase.UPDATING]
         begun = [_since(c, "Started") for c in stage.clusters]
         recent = sum(facts.now - since < timedelta(minutes=1) for since in begun if since is not None)
-        open_ = [s.name for s, _ in stages[:at] if not (is_through(s) and all(map(_is_over, s.after_tasks)))]
+        earlier = [s for s, _ in stages[:at] if stage_phase(s) is not StagePhase.SKIPPED]
+        open_ = [s.name for s in earlier if not (is_through(s) and all(map(_is_over, s.after_tasks)))]
         order = [c.cluster for c in stage.clusters if cluster_phase(c) is not ClusterPhase.PENDING]
         most = _most(spec.max_concurrency, len(stage.clusters))
         broken = {

@@ -192,9 +192,10 @@ def test_a_placement_that_is_not_scheduled_begins_no_run() -> None:
     )
 
 
-def test_a_stage_without_clusters_and_tasks_is_skipped() -> None:
+def test_a_stage_without_clusters_is_skipped_with_its_tasks() -> None:
     world = staged(World(), *members("c1", env="prod"))
-    empty = builders.stage("empty", match_labels={"env": "test"})
+    empty = builders.stage("empty", match_labels={"env": "test"}, approval=True)
+    empty["beforeStageTasks"] = [{"type": "Approval"}]
     world.commit(builders.staged_strategy("all", empty, builders.stage("prod", match_labels={"env": "prod"})), run())
     world.settle()
     assert [c.reason for c in stage_of(world, "go", "empty").conditions] == ["StageUpdatingSkippedNoClusters"] * 2

@@ -228,6 +228,11 @@ def _without_binding(work: Pass, stage: StageStatus, cluster: ClusterUpdate) -> 
     return cluster
 
 
+def without_clusters(work: Pass, stage: StageStatus) -> StageStatus:
+    """The stage with each of its clusters skipped: all left the placement before the stage started."""
+    return replace(stage, clusters=tuple(_without_binding(work, stage, cluster) for cluster in stage.clusters))
+
+
 def _with_failures(work: Pass, spec: Stage, stage: StageStatus, clusters: list[ClusterUpdate]) -> list[ClusterUpdate]:
     """What `maxFailures` and `onFailure` make of the clusters that take too long (decision D12). Without either the run
     is stuck and goes on waiting, as in KubeFleet."""

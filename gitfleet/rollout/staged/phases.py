@@ -138,6 +138,7 @@ STAGE_MOVES: Final[Mapping[tuple[StagePhase, StageEvent], StagePhase]] = {
     (_S.PENDING, _G.FAIL): _S.FAILED,
     (_S.GATED, _G.GATE): _S.GATED,
     (_S.GATED, _G.START): _S.UPDATING,
+    (_S.GATED, _G.SKIP): _S.SKIPPED,
     (_S.GATED, _G.FAIL): _S.FAILED,
     (_S.UPDATING, _G.STOP): _S.STOPPING,
     (_S.UPDATING, _G.UPDATED): _S.WAITING,

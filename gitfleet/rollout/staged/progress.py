@@ -22,6 +22,7 @@ from gitfleet.rollout.staged.clusters import (
     is_updating,
     kind_of,
     update_clusters,
+    without_clusters,
 )
 from gitfleet.rollout.staged.deletion import delete_stage
 from gitfleet.rollout.staged.fallback import is_reverted, revert_clusters, reverted_text
@@ -202,10 +203,10 @@ def _pass_of(request: RunRequest, record: PlacementRecord) -> Pass:
 
 
 def _executed(work: Pass, spec: Stage, stage: StageStatus) -> StageStatus:
-    """A stage as far as it can go now."""
-    if not stage.clusters and not spec.before_tasks and not spec.after_tasks:
-        return work.stage(stage, StageEvent.SKIP)
+    """A stage as far as it can go now; one without clusters is skipped with its tasks (decision D44)."""
     if stage_phase(stage) in (StagePhase.PENDING, StagePhase.GATED):
+        if not any(binding_of(work, cluster.cluster) for cluster in stage.clusters):
+            return work.stage(without_clusters(work, stage), StageEvent.SKIP)
         stage, opened = _before(work, stage)
         if not opened:
             return stage
