@@ -29,6 +29,7 @@ from gitfleet.reconcile.runs import Advanced, advance
 from gitfleet.reconcile.shared import Shared
 from gitfleet.reconcile.texts import ReconcileText
 from gitfleet.reconcile.unsaid import misread_selections, unsaid_selections
+from gitfleet.rollout import staged
 from gitfleet.state import path_of_snapshot
 
 
@@ -197,8 +198,8 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared
     runs = None
     if shared.runs.unfinished(key) and key not in shared.kept.placements:
         record = rollout.give_up(record, shared.clusters, now, stays)
-        scheduled = chosen.condition or record.scheduled
-        runs = advance(key, record, scheduled, shared.beside(key), failures)
+        beside = replace(shared.beside(key), awaits_namespace=_awaiting_namespace(record, shared))
+        runs = advance(key, record, chosen.condition or record.scheduled, beside, failures)
         record, plan = runs.record or record, plan or runs.plan
     record = rollout.give_up(record, shared.clusters, now, stays)
     plan = rollout.frozen_removals(record, stays, now, plan)
@@ -308,6 +309,25 @@ def _roll_out(
     request = replace(request, lacking=lacking, silent=silent, skip_silent=skips, frozen=frozen, refused=refused)
     plan = rollout.plan_rollout(request)
     return replace(record, bindings=plan.bindings), plan, target.held
+
+
+def _awaiting_namespace(record: PlacementRecord, shared: Shared) -> frozenset[str]:
+    """The clusters that a ResourcePlacement with a new run lacks until another placement brings its Namespace there."""
+    key, before = record.placement.key, shared.inputs.before.placements
+    if not key.namespace or not any(staged.run_phase(run.status) == "new" for run in shared.runs.unfinished(key)):
+        return frozenset()
+    request, namespace = schedule.request_for(record, shared.inputs.now), ("", "Namespace", "", key.namespace)
+    lacking = schedule.without_namespace(request, shared.index, shared.profile)
+    found: set[str] = set()
+    for other in shared.inputs.desired.placements.values() if lacking else ():
+        if all(one.key.identity != namespace for one in snapshots.select(other, shared.payload).manifests):
+            continue
+        known = before.get(other.key)
+        latest = known.latest_resources if known is not None else None
+        if known is None or latest is None or namespace not in Successors({}).content(other.key, latest):
+            return lacking  # it is decided in this very pass
+        found.update(binding.cluster for binding in known.bindings if is_active(binding))
+    return lacking & found
 
 
 def settle_placement(

@@ -111,6 +111,7 @@ class Beside:
     disturbed: frozenset[str] = frozenset()
     freezes: rollout.Freezes = rollout.Freezes()
     quarantined: Mapping[str, str] = field(default_factory=dict)
+    awaits_namespace: frozenset[str] = frozenset()
     had: Mapping[str, Binding] = field(default_factory=dict)
     """The bindings before any run of this pass moved them."""
 
@@ -221,6 +222,7 @@ def _step(
         disturbed=beside.disturbed,
         quarantined=beside.quarantined,
         had=beside.had,
+        awaits_namespace=beside.awaits_namespace,
         silent=rollout.silent_since(record, beside.clusters) if record is not None else {},
         freezes=beside.freezes,
         templates=wanted.metric_templates,

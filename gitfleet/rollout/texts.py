@@ -84,6 +84,7 @@ class RolloutText(TextTable):
     LETS_GO_FIRST_2 = "{state}: {limit} lets {first} go first"
     LOST_NOT_APPLIED = "{change}; {resource_snapshot} is lost, and was not applied there, so the update needs no budget"
     MORE_HALF_PLACEMENT_CLUSTERS_NOT = "More than half of the placement's clusters do not answer, so nothing moves"
+    NAMESPACE_NOT_THERE_YET = "namespace `{namespace}` does not exist on {where} yet; another placement brings it"
     NAME_PLACEMENT_NEW_RUN = "name a placement that there is, in a new run"
     NOT_ALL_BEFORE_STAGE_TASKS = "Not all before-stage tasks are completed, waiting for approval"
     NOT_ANSWER_GETS_WHEN_ANSWERS = "it does not answer, and gets it when it answers again"

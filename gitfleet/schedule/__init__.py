@@ -8,6 +8,7 @@
     schedule(request, fleet, profile) -> SchedulingResult  one placement, to the end of its chain of cycles
     schedule_key(request, fleet) -> str                    while it stays the same, scheduling again changes nothing
     explain(request, fleet, profile) -> ClusterVerdict...  every cluster: chosen or by whom refused, and the remedy
+    without_namespace(request, fleet, profile) -> names    the clusters that are refused as they lack the namespace
 
 Source: kubefleet.md §2; decisions D4, D5, D27.
 """
@@ -21,6 +22,7 @@ from gitfleet.api.placements import PlacementType
 from gitfleet.errors import GiveUp
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.scheduling import ClusterVerdict, SchedulingRequest, SchedulingResult
+from gitfleet.schedule.admission import NamespaceAffinity
 from gitfleet.schedule.builtin import BUILT_IN
 from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.explain import explain_clusters
@@ -68,6 +70,7 @@ __all__ = [
     "schedule_key",
     "stages_of",
     "usable",
+    "without_namespace",
 ]
 
 
@@ -108,3 +111,9 @@ def explain(
 ) -> tuple[ClusterVerdict, ...]:
     """A verdict on every cluster: chosen, outscored, or refused and by which plug-in; with scores and a remedy."""
     return explain_clusters(request, schedule(request, fleet, profile), fleet, profile)
+
+
+def without_namespace(request: SchedulingRequest, fleet: FleetIndex, profile: Profile) -> frozenset[str]:
+    """The clusters that are refused as they lack the namespace of a ResourcePlacement."""
+    verdicts = explain(request, fleet, profile)
+    return frozenset(one.cluster for one in verdicts if one.refused_by == NamespaceAffinity.name)

@@ -975,6 +975,7 @@ def test_an_eviction_of_the_placement_of_a_run(
 
 @pytest.mark.parametrize("broken", ["spec: {stages: 3}\n", "spec: [\n"])
 def test_a_run_waits_for_a_strategy_that_has_errors(broken: str) -> None:
+    """And only a commit can help, so that all is settled."""
     world = staged(World(), *members("c1"))
     path = builders.path_of(one_stage())
     head = "apiVersion: placement.kubernetes-fleet.io/v1beta1\nkind: ClusterStagedUpdateStrategy\n"
@@ -983,7 +984,8 @@ def test_a_run_waits_for_a_strategy_that_has_errors(broken: str) -> None:
     assert said(world, "go") == ["Initialized=Unknown UpdateRunWaiting"]
     waits = message(world, "go", "Initialized")
     assert waits.startswith(f"its strategy `all` has errors ({path}:")
-    assert f"run go waits: {waits}" in world.driver.reconcile().waiting
+    result = world.driver.reconcile()
+    assert (f"run go waits: {waits}" in result.asks, result.settled) == (True, True)
     world.commit(one_stage())
     world.settle()
     assert said(world, "go") == SUCCEEDED
@@ -1001,3 +1003,50 @@ def test_the_words_of_a_run_that_is_refused_name_what_there_is() -> None:
     assert message(world, "seven", "Initialized").endswith(
         "for placement `web`; " + RolloutText.INDEXES_THERE_ARE(known="0")
     )
+
+
+def with_namespaced_run(policy: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """Namespace `web`, a ResourcePlacement in it, its strategy and its run."""
+    deployment = {"group": "apps", "version": "v1", "kind": "Deployment", "name": "web"}
+    bodies = [builders.placement("web", selectors=[deployment], strategy=EXTERNAL, policy=policy), one_stage(), run()]
+    for body in bodies:
+        body["kind"] = body["kind"].removeprefix("Cluster")
+        body["metadata"]["namespace"] = "web"
+    return [builders.namespace("web"), builders.deployment("web", "web"), *bodies]
+
+
+def bringing_namespace(**parts: Any) -> dict[str, Any]:
+    """A placement of Namespace `web` alone."""
+    only = {**builders.select_namespace("web"), "selectionScope": "NamespaceOnly"}
+    return builders.placement("namespaces", selectors=[only], **parts)
+
+
+POLICIES = {"all": None, "n": builders.pick_n(2), "fixed": builders.pick_fixed("c1", "c2")}
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["new", "edited"])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_run_waits_for_the_namespace_that_its_own_commit_brings(policy: str, known: bool) -> None:
+    strategy = builders.rolling_update(maxUnavailable=1, maxSurge=1, unavailablePeriodSeconds=30)
+    world = World(rules=(QUICK,))
+    other = builders.placement("namespaces", "other", strategy=strategy)
+    world.commit(*members("c1", "c2"), *([builders.namespace("other"), other] if known else []))
+    world.settle()
+    world.commit(bringing_namespace(strategy=strategy), *with_namespaced_run(POLICIES[policy]))
+    world.settle()
+    record = world.state().runs[NamespacedName("web", "go")]
+    assert [f"{c.type}={c.status} {c.reason}" for c in record.status.conditions] == SUCCEEDED
+    assert rolled_out(world) == {"c1": "web:1", "c2": "web:1"}
+
+
+def test_a_run_waits_for_the_run_that_brings_its_namespace() -> None:
+    """Which is a person's turn, so that all is settled until then."""
+    world = World(rules=(QUICK,))
+    world.commit(*members("c1"), bringing_namespace(strategy=EXTERNAL), *with_namespaced_run(None), one_stage())
+    world.settle()
+    (waits,) = (one for one in world.driver.reconcile().asks if one.startswith("run web/go waits"))
+    assert waits.endswith(RolloutText.NAMESPACE_NOT_THERE_YET(namespace="web", where="c1"))
+    assert world.driver.reconcile().settled
+    world.commit(builders.staged_run("first", placement="namespaces", strategy="all"))
+    world.settle()
+    assert rolled_out(world) == {"c1": "web:1"}

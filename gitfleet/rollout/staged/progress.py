@@ -36,7 +36,7 @@ from gitfleet.rollout.staged.phases import (
     with_condition,
 )
 from gitfleet.rollout.staged.requests import RunRequest, RunStep
-from gitfleet.rollout.staged.start import check_unchanged, external, initialized
+from gitfleet.rollout.staged.start import NotByItself, check_unchanged, external, initialized
 from gitfleet.rollout.staged.steps import Pass, after_events, cluster_phase, run_phase, stage_phase
 from gitfleet.rollout.staged.tasks import after_tasks, before_tasks
 from gitfleet.rollout.staged.waits import (
@@ -70,7 +70,8 @@ def advance_run(request: RunRequest) -> RunStep:
         else:
             check_unchanged(request, record)
     except RetryLater as error:
-        return replace(step, run=_waiting(run, request, str(error)), waiting=(f"run {run.key} waits: {error}",))
+        step, waits = replace(step, run=_waiting(run, request, str(error))), (f"run {run.key} waits: {error}",)
+        return replace(step, asks=waits) if isinstance(error, NotByItself) else replace(step, waiting=waits)
     except BadInput as error:
         said = f"{error}" + (f"; {error.hint}" if error.hint else "")
         events = [RunEvent.REFUSE if run_phase(run.status) is RunPhase.NEW else RunEvent.ABORT]

@@ -34,6 +34,7 @@ class RunRequest:
     `requests` are the run's approval requests, `approvals` what people have merged. `disturbed` are clusters where
     drift is being corrected, `silent` those that do not answer, and since when; `quarantined` says of the placement's
     content that must not go out why, by its digest; `had` is what each cluster had before any run moved it now.
+    `awaits_namespace` are the clusters that are picked only once another placement has brought the namespace there.
     `templates` are those that metrics may name, `measured` what came of the calls of earlier passes.
     """
 
@@ -54,6 +55,7 @@ class RunRequest:
     disturbed: frozenset[str] = frozenset()
     quarantined: Mapping[str, str] = field(default_factory=dict)
     had: Mapping[str, Binding] = field(default_factory=dict)
+    awaits_namespace: frozenset[str] = frozenset()
     silent: Mapping[str, datetime] = field(default_factory=dict)
     freezes: Freezes = Freezes()
     templates: Mapping[NamespacedName, MetricTemplate] = field(default_factory=dict)
@@ -84,8 +86,8 @@ class RunStep:
     """What one pass makes of a run: its record, the placement's bindings, and its approval requests.
 
     `moves` and `held` say which clusters it moves and which wait, and why; `waiting` what the run itself waits for, and
-    `asks` what only a person can let go on, in a sentence each; `clock` is how long until time alone may change
-    something, `calls` are to be under way.
+    `asks` what only a person, a commit or another placement can let go on, in a sentence each; `clock` is how long
+    until time alone may change something, `calls` are to be under way.
     """
 
     run: RunRecord
