@@ -28,37 +28,46 @@ _BUDGET: Final = "ClusterResourcePlacementDisruptionBudget"
 
 
 def asked_for(wanted: Desired, known: Mapping[str, Eviction]) -> dict[PlacementKey, tuple[Eviction, ...]]:
-    """The evictions to be decided, by the placement that they name: those that are not among the `known` ones.
-
-    Each waits while the budget of its placement has an error and no last good version, and all do while a file cannot
-    be read that may hold it: without it there would be no limit.
-    """
+    """The evictions to be decided, by the placement that they name: those that are not among the `known` ones and do
+    not wait."""
     found: dict[PlacementKey, list[Eviction]] = {}
-    for name, eviction in sorted(wanted.evictions.items()) if not wanted.holds_removals else ():
-        if name not in known and not eviction.is_over:
+    for eviction, why in _open(wanted, known):
+        if not why:
             found.setdefault(PlacementKey("", eviction.placement_name), []).append(eviction)
-    if not found:
-        return {}
-    errors = [fault for fault in wanted.faults if fault.severity is Severity.ERROR]
-    refused = {fault.object for fault in errors}
-    unread = any(fault.path.startswith(_BUDGETS) and not fault.object for fault in errors)
-    return {
-        key: tuple(evictions)
-        for key, evictions in found.items()
-        if key.name in wanted.budgets or not (unread or f"{_BUDGET}/{key.name}" in refused)
-    }
+    return {key: tuple(evictions) for key, evictions in found.items()}
 
 
 def undecided(inputs: Inputs, frozen: Iterable[tuple[Eviction, Frozen]]) -> Iterator[Fault]:
     """A warning for each eviction that waits, and why; `frozen` are those of which a freeze holds the cluster."""
     yield from (status.waiting_eviction(eviction, why.reason) for eviction, why in frozen)
-    wanted, known = inputs.desired, inputs.before.evictions
-    asked = {eviction.name for evictions in asked_for(wanted, known).values() for eviction in evictions}
-    for name, eviction in sorted(wanted.evictions.items()):
-        if name not in known and name not in asked and not eviction.is_over:
-            budget = ReconcileText.DISRUPTION_BUDGET_CANNOT_READ(placement_name=eviction.placement_name)
-            why = ReconcileText.FILE_CONFIG_REPO_CANNOT_READ() if wanted.holds_removals else budget
+    for eviction, why in _open(inputs.desired, inputs.before.evictions):
+        if why:
             yield status.waiting_eviction(eviction, why)
+
+
+def _open(wanted: Desired, known: Mapping[str, Eviction]) -> Iterator[tuple[Eviction, str]]:
+    """The evictions that are not decided yet, each with why it waits, "" where it does not.
+
+    Each waits while the budget of its placement has an error and no last good version, and all do while a file cannot
+    be read that may hold it: without it there would be no limit. It waits, too, while its cluster or its placement has
+    an error: what was refused there, such as a taint, may be what keeps the placement from coming back.
+    """
+    evictions = [e for name, e in sorted(wanted.evictions.items()) if name not in known and not e.is_over]
+    errors = [fault for fault in wanted.faults if fault.severity is Severity.ERROR] if evictions else []
+    refused = {fault.object: f"{fault.path}:{fault.line}" for fault in reversed(errors)}
+    unread = any(fault.path.startswith(_BUDGETS) and not fault.object for fault in errors)
+    for eviction in evictions:
+        placement = eviction.placement_name
+        own = (f"MemberCluster/{eviction.cluster_name}", f"ClusterResourcePlacement/{placement}")
+        wrong = next((name for name in own if name in refused), None)
+        if wanted.holds_removals:
+            yield eviction, ReconcileText.FILE_CONFIG_REPO_CANNOT_READ()
+        elif placement not in wanted.budgets and (unread or f"{_BUDGET}/{placement}" in refused):
+            yield eviction, ReconcileText.DISRUPTION_BUDGET_CANNOT_READ(placement_name=placement)
+        elif wrong is not None:
+            yield eviction, ReconcileText.HAS_ERRORS_CORRECT_FIRST(object=wrong, place=refused[wrong])
+        else:
+            yield eviction, ""
 
 
 def decided_elsewhere(inputs: Inputs) -> Iterator[Eviction]:

@@ -14,6 +14,7 @@ class ReconcileText(TextTable):
     DISRUPTION_BUDGET_ALLOWS_NO_CLUSTER = "the disruption budget of {placement} allows no further cluster with fewer pods than the manifest says; raise targetSize, or change the budget"
     DISRUPTION_BUDGET_CANNOT_READ = "the disruption budget of {placement_name} cannot be read; correct its file"
     FILE_CONFIG_REPO_CANNOT_READ = "a file of the config repo cannot be read; correct it"
+    HAS_ERRORS_CORRECT_FIRST = "{object} has an error ({place}); correct it first"
     KEEPS_CONTENT_SNAPSHOT = "keeps {what} at the content of snapshot {snapshot}"
     MAX_UNAVAILABLE_USED_UP = (
         "maxUnavailable of {placement} lets other clusters go first, which are not available or are being scaled down"

@@ -31,7 +31,7 @@ def of(name: str, placement: str = "web", cluster: str = "c1") -> Eviction:
     return Eviction(name=name, placement_name=placement, cluster_name=cluster, origin=place)
 
 
-A, B, C = of("a"), of("b", "shop"), of("c")
+A, B, C, D = of("a"), of("b", "shop"), of("c"), of("d", cluster="c2")
 
 
 def wanted(*evictions: Eviction, faults: tuple[Fault, ...] = (), budgets: tuple[str, ...] = (), **more: Any) -> Desired:
@@ -58,6 +58,14 @@ def budget_of(name: str) -> str:
     return ReconcileText.DISRUPTION_BUDGET_CANNOT_READ(placement_name=name)
 
 
+OF_C1 = error("clusters/all.yaml", "MemberCluster/c1")
+OF_SHOP = error("placements/shop.yaml", "ClusterResourcePlacement/shop")
+
+
+def refused(fault: Fault) -> str:
+    return ReconcileText.HAS_ERRORS_CORRECT_FIRST(object=fault.object, place=f"{fault.path}:{fault.line}")
+
+
 @pytest.mark.parametrize(
     ("desired", "known", "asked", "waiting"),
     [
@@ -78,6 +86,11 @@ def budget_of(name: str) -> str:
         (wanted(A, B, C, faults=(error("placements/web.yaml"),)), {}, BOTH, {}),
         (wanted(A, B, C, faults=(error("budgets/x.yaml", "ConfigMap/x"),)), {}, BOTH, {}),
         (wanted(A, B, C, faults=(error("budgets/web.yaml", severity=Severity.WARNING),)), {}, BOTH, {}),
+        (wanted(A, B, D, faults=(OF_C1,)), {}, {WEB: (D,)}, {"a": refused(OF_C1), "b": refused(OF_C1)}),
+        (wanted(A, B, D, faults=(OF_SHOP, OF_C1)), {}, {WEB: (D,)}, {"a": refused(OF_C1), "b": refused(OF_C1)}),
+        (wanted(A, B, D, faults=(OF_SHOP,)), {}, {WEB: (A, D)}, {"b": refused(OF_SHOP)}),
+        (wanted(A, B, faults=(replace(OF_C1, severity=Severity.WARNING),)), {}, {WEB: (A,), SHOP: (B,)}, {}),
+        (wanted(A, faults=(OF_C1, OF_WEB)), {}, {}, {"a": budget_of("web")}),
     ],
 )
 def test_an_eviction_is_decided_once_and_never_without_a_budget_that_may_be_there(

@@ -272,6 +272,25 @@ def test_an_eviction_waits_for_a_budget_that_cannot_be_read(budget: str) -> None
     assert outcomes(world) == {"drain-c1": REFUSED}
 
 
+def tainted(effect: str) -> JsonObject:
+    return builders.member_cluster("c1", taints=[{**MAINTENANCE, "effect": effect}])
+
+
+@pytest.mark.parametrize("effect", ["NoSchedule", "NoExecute"])
+def test_an_eviction_waits_while_the_taint_of_its_own_commit_is_refused(effect: str) -> None:
+    """Without the taint the placement would be on the cluster again at once."""
+    world = settled()
+    world.commit(tainted(effect), builders.eviction("drain-c1", "web", "c1"))
+    world.settle()
+    refused = effect == "NoExecute"
+    assert outcomes(world) == ({} if refused else {"drain-c1": VALID})
+    assert removed(world) == ([] if refused else ["c1"])
+    world.commit(tainted("NoSchedule"))
+    world.settle()
+    assert (outcomes(world), removed(world)) == ({"drain-c1": VALID}, ["c1"])
+    assert world.image("c1") is None
+
+
 def test_an_eviction_carries_out_a_removal_that_is_held() -> None:
     """A person asked for this very one; the others of the hold go on waiting."""
     world = settled()
