@@ -107,6 +107,14 @@ class StateReader:
         are not loaded."""
         return self._numbered("snapshots/resources/", ResourceSnapshot, name)
 
+    def files_of(self, snapshot: ResourceSnapshot) -> tuple[bytes | None, ...]:
+        """For each of a snapshot's documents, in order, the file that holds it; None for one that is not there, or is
+        too large."""
+        listing = self._listing(f"{paths.resource_snapshot_folder(snapshot.placement, snapshot.index)}/")
+        oids = [listing.get(path) for path in paths.document_paths(snapshot)]
+        contents = self._contents({oid: oid for oid in oids if oid is not None})
+        return tuple(contents.get(oid) if oid is not None else None for oid in oids)
+
     def policies(self, name: str | None = None) -> Iterator[tuple[PolicyFile, bool]]:
         """Every policy snapshot with what the scheduler decided, or those of a name, as `resource_snapshots`."""
         return self._numbered("snapshots/policies/", PolicyFile, name)

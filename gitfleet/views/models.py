@@ -6,17 +6,19 @@ Kubernetes would show it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
+from gitfleet import desired, snapshots
 from gitfleet.api import write
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Conditions, ConditionType, MemberConditionType, find_condition
-from gitfleet.api.objects import JsonObject
+from gitfleet.api.envelopes import is_envelope
+from gitfleet.api.objects import JsonObject, Manifest
 from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot, snapshot_index
 from gitfleet.state import (
     PlacementFile,
@@ -31,6 +33,7 @@ from gitfleet.status import ClusterState, cluster_state, health_condition, joine
 from gitfleet.views.placement_status import status_object
 from gitfleet.views.texts import ViewsText
 
+_ENVELOPES: Final = "kubernetes-fleet.io/number-of-enveloped-object"
 N = TypeVar("N", bound="Named")
 S = TypeVar("S")
 
@@ -204,9 +207,34 @@ def placement_bodies(state: StateReader, name: str | None = None) -> Iterator[Js
 def snapshot_views(state: StateReader, name: str | None = None) -> Iterator[SnapshotView[ResourceSnapshot]]:
     """Every resource snapshot, or those of a name, by placement and index."""
     for snapshot, latest in state.resource_snapshots(name):
-        body = partial(resource_snapshot_object, snapshot, latest=latest)
+        body = partial(_whole_snapshot, state, snapshot, latest=latest)
         space = snapshot.placement.namespace
         yield SnapshotView(namespace=space, name=snapshot.name, snapshot=snapshot, latest=latest, body=body)
+
+
+def _whole_snapshot(state: StateReader, snapshot: ResourceSnapshot, *, latest: bool) -> JsonObject:
+    """The snapshot with the selected objects, as KubeFleet has them, where all of their files are there."""
+    body = resource_snapshot_object(snapshot, latest=latest)
+    parsed: dict[bytes, Mapping[int, Manifest]] = {}
+    selected = []
+    for ref, content in zip(snapshot.documents, state.files_of(snapshot), strict=True):
+        if content is None:
+            return body
+        if content not in parsed:
+            found = desired.manifests_of(ref.path, ref.blob, desired.parse_file(ref.path, content))
+            parsed[content] = {manifest.origin.document: manifest for manifest in found}
+        manifest = parsed[content].get(0 if ref.rendered else ref.document)
+        if manifest is None:
+            return body
+        selected.append(snapshots.strip(manifest))
+    metadata, spec = body["metadata"], body["spec"]
+    annotations = {_ENVELOPES: str(sum(map(is_envelope, selected))), **metadata["annotations"]}
+    resources = [manifest.body for manifest in selected]
+    return {
+        **body,
+        "metadata": {**metadata, "annotations": annotations},
+        "spec": {"selectedResources": resources, **spec},
+    }
 
 
 def policy_views(state: StateReader, name: str | None = None) -> Iterator[SnapshotView[PolicySnapshot]]:

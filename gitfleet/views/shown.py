@@ -11,26 +11,74 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from gitfleet.api.clusters import CLUSTER_GROUP
 from gitfleet.api.objects import JsonObject, JsonValue
+from gitfleet.api.placements import PLACEMENT_GROUP, PlacementType, TopologySpreadConstraint
 from gitfleet.formats.masking import MASK
 from gitfleet.formats.secret_objects import masked_object
 
 _SELECTORS: Final = ("resourceSelectors", "clusterResourceSelectors")
 _CARRIERS: Final = frozenset(("Secret", "ResourceEnvelope", "ClusterResourceEnvelope"))
 _SECRET_PATHS: Final = ("/data", "/stringData")
+_OURS: Final = frozenset((PLACEMENT_GROUP, CLUSTER_GROUP))
+_SPREAD: Final = {
+    "maxSkew": TopologySpreadConstraint().max_skew,
+    "whenUnsatisfiable": TopologySpreadConstraint().when_unsatisfiable,
+}
+_SCORE: Final = {"affinityScore": 0, "priorityScore": 0}
 _LABELS: Final = "/metadata/labels"
 _FIRST: Final = ("apiVersion", "kind", "metadata", "spec")
 _EXACT_TIME: Final = re.compile(r"([0-9-]{10}T[0-9:]{8})\.[0-9]+Z")
 
 
 def shown_object(body: JsonObject) -> JsonObject:
-    """The object with `status` last, with every value of a Secret masked, and with whole seconds in `status` and
-    `metadata`; labels, annotations and the values of drifts and differences are what others wrote, and stay."""
-    masked = _masked(body)
+    """The object with `status` last, with every value of a Secret masked, with the defaults that KubeFleet prints, and
+    with whole seconds in `status` and `metadata`; labels, annotations and the values of drifts and differences are what
+    others wrote, and stay."""
+    masked = _with_defaults(_masked(body))
     shown: dict[str, Any] = {name: masked[name] for name in (*_FIRST, *masked) if name in masked and name != "status"}
     if isinstance(metadata := shown.get("metadata"), Mapping):
         shown["metadata"] = {n: _whole_seconds(v) if isinstance(v, str) else v for n, v in metadata.items()}
     return {**shown, "status": _whole_seconds(masked["status"])} if "status" in masked else shown
+
+
+def _with_defaults(body: JsonObject) -> JsonObject:
+    """What files leave out and a hub prints: a policy's type and the fields of its spread constraints, scores, and the
+    messages of conditions that have none."""
+    if str(body.get("apiVersion")).partition("/")[0] not in _OURS:
+        return body
+    shown: dict[str, Any] = dict(body)
+    if isinstance(status := body.get("status"), Mapping):
+        shown["status"] = _filled(status)
+    if isinstance(spec := body.get("spec"), Mapping):
+        if str(body.get("kind")).endswith(("Placement", "SchedulingPolicySnapshot")):
+            spec = {name: _policy(part) if name == "policy" else part for name, part in spec.items()}
+        shown["spec"] = {name: _filled(part) if name == "clusterDecision" else part for name, part in spec.items()}
+    return shown
+
+
+def _policy(policy: JsonValue) -> Any:
+    if not isinstance(policy, Mapping):
+        return policy
+    shown: dict[str, Any] = {"placementType": PlacementType.PICK_ALL.value, **policy}
+    if isinstance(spread := policy.get("topologySpreadConstraints"), list):
+        shown["topologySpreadConstraints"] = [{**_SPREAD, **one} if isinstance(one, Mapping) else one for one in spread]
+    return shown
+
+
+def _filled(value: JsonValue) -> Any:
+    """A status, or a part of it, with the scores that are 0 and the messages that are empty."""
+    match value:
+        case Mapping() if {"type", "status", "lastTransitionTime"} <= value.keys():
+            head = {name: value[name] for name in ("type", "status", "reason") if name in value}
+            return value if "message" in value else {**head, "message": "", **value}
+        case Mapping():
+            parts = {name: _filled(part) for name, part in value.items()}
+            return {**parts, "clusterScore": {**_SCORE, **parts["clusterScore"]}} if "clusterScore" in parts else parts
+        case list():
+            return [_filled(item) for item in value]
+        case _:
+            return value
 
 
 def _whole_seconds(value: JsonValue) -> Any:

@@ -3,32 +3,56 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+import yaml
 
 from gitfleet.api import write
 from gitfleet.api.bindings import binding_name
 from gitfleet.api.freeze_files import Freeze, FreezeRules
-from gitfleet.api.objects import JsonObject
+from gitfleet.api.objects import JsonObject, JsonValue, Manifest, ObjectKey, Origin
 from gitfleet.api.overrides import ClusterResourceOverride, JsonPatch, OverriddenResource, OverrideKey, OverrideRule
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import ApprovalRequest, RunRecord, RunStatus
-from gitfleet.api.snapshots import OverrideSnapshot
+from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot
 from gitfleet.api.staged import SNAPSHOT_INDEX, Eviction
 from gitfleet.api.values import NamespacedName
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.masking import MASK
 from gitfleet.model.state import FleetState
 from gitfleet.rollout import evict_nothing
 from gitfleet.state import StateReader
 from gitfleet.state.shapes.placements import read_placement
 from gitfleet.views import age, describe_lines, kinds, objects_of, shown_object, table_of
-from tests.state.builders import COMMIT, T0, TreeSource, binding, composed, put, reader_of, record, small_fleet
+from tests.state.builders import (
+    COMMIT,
+    CONFIG,
+    NAMESPACE,
+    T0,
+    TreeSource,
+    binding,
+    composed,
+    put,
+    reader_of,
+    record,
+    small_fleet,
+    with_record,
+)
 from tests.workload_records import idle, rollout_record
 
+FILE = b"""\
+{apiVersion: v1, kind: Namespace, metadata: {name: web, uid: u-1}, status: {phase: Active}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: login, namespace: web}, data: {password: c2VjcmV0}}
+"""
+SPREAD = {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+BARE = {"type": "Progressing", "status": "True", "reason": "Started", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 WEB = PlacementKey("", "web")
 CART = PlacementKey("shop", "cart")
 SIMILAR = (PlacementKey("", "we"), PlacementKey("", "web-0"), PlacementKey("shop", "web2"), PlacementKey("", "cart2"))
@@ -210,7 +234,7 @@ def test_one_object_is_read_from_its_own_file(kind: str, name: str, files: list[
 
     assert name in row or name == "/".join(row[:2])
     assert body["metadata"]["name"] == name.rpartition("/")[2]
-    if kind != "crp":  # the whole placement has the status of each cluster
+    if kind not in ("crp", "snapshots"):  # the one has the status of each cluster, the other its objects
         assert source.read == files
 
 
@@ -336,3 +360,113 @@ def test_times_are_shown_to_the_second_and_what_people_wrote_as_it_is() -> None:
 
     assert shown_object(body(exact)) == body(shown)
     assert shown_object(body(shown)) == body(shown)
+
+
+SEEDS = Path(__file__).parents[1] / "data" / "seeds"
+HUB = {"annotations", "ownerReferences", "resourceVersion", "uid", "generation", "finalizers", "creationTimestamp"}
+"""What a hub writes into metadata; some of the annotations are ours, too."""
+
+
+@pytest.mark.parametrize(
+    ("seed", "kind", "name"),
+    [
+        ("003-02-resource-snapshot.yaml", "snapshots", "web-0-snapshot"),
+        ("003-03-policy-snapshot.yaml", "policies", "web-0"),
+        ("003-04-binding.yaml", "bindings", binding_name(WEB, "eu-1")),
+    ],
+)
+def test_what_the_seeds_show_is_shown(seed: str, kind: str, name: str) -> None:
+    [body] = objects_of(kind, with_files(), name)
+
+    wanted = yaml.safe_load((SEEDS / seed).read_text())
+    annotations = wanted["metadata"]["annotations"]
+    wanted["metadata"] = {key: value for key, value in wanted["metadata"].items() if key not in HUB}
+    annotations.pop("kubernetes-fleet.io/previous-binding-state", None)
+    assert annotations.keys() <= body["metadata"].get("annotations", {}).keys()
+    wanted["spec"].pop("selectedResources", None)
+    assert list(missing(wanted, shown_object(body))) == []
+
+
+def missing(wanted: JsonValue, found: JsonValue, where: str = "") -> Iterator[str]:
+    """The fields that the one has and the other lacks; of lists the first item."""
+    if isinstance(wanted, dict):
+        for key, value in wanted.items():
+            if not isinstance(found, dict) or key not in found:
+                yield f"{where}.{key}"
+            else:
+                yield from missing(value, found[key], f"{where}.{key}")
+    elif isinstance(wanted, list):
+        yield from missing(wanted[0], found[0] if isinstance(found, list) and found else None, f"{where}[0]")
+
+
+def with_files(content: bytes | None = FILE) -> StateReader:
+    """The small fleet, whose snapshot holds two documents of a file (of this content) and a rendered one."""
+    state, blob = small_fleet(), "f" * 40
+    keys = [NAMESPACE, ObjectKey("", "v1", "Secret", "web", "login"), CONFIG]
+    written = [DocumentRef("resources/web.yaml", blob, at, key) for at, key in enumerate(keys[:2])]
+    documents = (*written, DocumentRef("resources/kustomization.yaml", "", 0, CONFIG))
+    rendered = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "config", "namespace": "web"}}
+    manifests = tuple(Manifest(key=key, body=rendered, digest="", origin=Origin("a.yaml", 1)) for key in keys)
+    record = state.placements[WEB]
+    (only,) = record.resource_snapshots
+    snapshot = replace(only, documents=documents, manifests=manifests)
+    whole = with_record(state, replace(record, resource_snapshots=(snapshot,)))
+    files = dict(put({}, composed(FleetState(), whole)))
+    for path, file in files.items():
+        if file.blob == blob:
+            files[path] = replace(file, content=content)
+    return StateReader(TreeSource(files), COMMIT)
+
+
+def test_a_snapshot_shows_its_objects_as_they_were_taken() -> None:
+    [body] = objects_of("snapshots", with_files(), "web-0-snapshot")
+
+    login = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login", "namespace": "web"}}
+    assert shown_object(body)["spec"]["selectedResources"] == [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "web"}},
+        {**login, "data": {"password": MASK}},
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "config", "namespace": "web"}},
+    ]
+    assert body["metadata"]["annotations"]["kubernetes-fleet.io/number-of-enveloped-object"] == "0"
+
+
+@pytest.mark.parametrize("content", [None, b"", b"kind: [\n"])
+def test_a_snapshot_of_which_a_file_is_lost_shows_where_its_objects_were(content: bytes | None) -> None:
+    [body] = objects_of("snapshots", with_files(content), "web-0-snapshot")
+
+    assert sorted(body["spec"]) == ["commit", "documents"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "part", "shown"),
+    [
+        ("ClusterResourcePlacement", {"spec": {}}, {"spec": {}}),
+        ("ClusterResourcePlacement", {"spec": {"policy": {}}}, {"spec": {"policy": {"placementType": "PickAll"}}}),
+        (
+            "ResourcePlacement",
+            {"spec": {"policy": {"placementType": "PickN", "topologySpreadConstraints": [{"topologyKey": "zone"}]}}},
+            {"spec": {"policy": {"placementType": "PickN", "topologySpreadConstraints": [SPREAD]}}},
+        ),
+        ("ClusterResourceOverride", {"spec": {"policy": {}}}, {"spec": {"policy": {}}}),
+        (
+            "ClusterResourceBinding",
+            {"spec": {"clusterDecision": {"clusterScore": {"priorityScore": 2}}, "other": {"clusterScore": {}}}},
+            {
+                "spec": {
+                    "clusterDecision": {"clusterScore": {"priorityScore": 2, "affinityScore": 0}},
+                    "other": {"clusterScore": {}},
+                }
+            },
+        ),
+        (
+            "ClusterStagedUpdateRun",
+            {"status": {"stagesStatus": [{"conditions": [BARE]}]}},
+            {"status": {"stagesStatus": [{"conditions": [{**BARE, "message": ""}]}]}},
+        ),
+    ],
+)
+def test_the_defaults_that_a_hub_prints(kind: str, part: JsonObject, shown: JsonObject) -> None:
+    head = {"apiVersion": "placement.kubernetes-fleet.io/v1", "kind": kind, "metadata": {"name": "a"}}
+    assert shown_object({**head, **part}) == {**head, **shown}
+    others = {**head, "apiVersion": "apps/v1"}
+    assert shown_object({**others, **part}) == {**others, **part}
