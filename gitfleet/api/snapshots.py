@@ -121,11 +121,12 @@ class PolicySnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverrideSnapshot:
-    """One version of an override; `hash` is over its spec."""
+    """One version of an override; `hash` is over its spec, `commit` is where it was taken from ("": not recorded)."""
 
     override: Override
     index: int
     hash: str
+    commit: str = ""
 
     @property
     def name(self) -> str:

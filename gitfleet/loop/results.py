@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitfleet import rollout
+from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import silent_from
 from gitfleet.api.conditions import ConditionType, Status, find_condition
 from gitfleet.api.holds import RemovalKind
 from gitfleet.api.placements import PlacementKey
-from gitfleet.formats.sentences import named_briefly
+from gitfleet.formats.sentences import more_than_first, named_briefly
 from gitfleet.loop.texts import LoopText
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.events import Event
@@ -20,6 +21,7 @@ from gitfleet.model.operations import Outcome, RolloutOutcome
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.successors import Successors
+from gitfleet.rollout import staged
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,9 @@ def asking_sentences(decision: Decision) -> tuple[str, ...]:
     for key, record in sorted(decision.after.placements.items()):
         plan = decision.plans.get(key)
         found += kept_elsewhere(decision.after, record, plan, keepers)
+        if lost := _left_by_runs(decision.after, record):
+            commits = {one.reference: one.commit for every in decision.after.overrides.values() for one in every}
+            found.append(f"{key}: {rollout.way_out(lost[0], record, commits)}{more_than_first(lost)}")
         asks = plan.asks if plan is not None else ()
         found += asks if record.placement.strategy.external else (f"{key}: {sentence}" for sentence in asks)
         awaited: dict[PlacementKey, set[str]] = {}
@@ -164,6 +169,17 @@ def kept_elsewhere(
     return (f"{key}: {what} on {named_briefly(sorted(refused), 3)}, {keepers[holder].format(taker=key)}",)
 
 
+def _left_by_runs(state: FleetState, record: PlacementRecord) -> tuple[Binding, ...]:
+    """The bindings that only a new run can help, and that no unfinished run updates or rolls back."""
+    if not record.placement.strategy.external:
+        return ()
+    found = [one for one in record.bindings if is_active(one) and rollout.needs_new_run(one)]
+    runs = [run for run in state.runs.values() if run.placement == record.placement.key and not run.finished]
+    clusters = [cluster for run in runs for stage in run.status.stages for cluster in stage.clusters] if found else ()
+    busy = {one.cluster for one in clusters if staged.cluster_phase(one) in ("updating", "rolling-back")}
+    return tuple(one for one in found if one.cluster not in busy)
+
+
 def _moving(record: PlacementRecord) -> PlacementRecord:
     """A placement of which the removal is held, without the clusters that its rollout has not reached: it stopped."""
     started = (find_condition(one.conditions, ConditionType.ROLLOUT_STARTED) for one in record.bindings)
@@ -204,6 +220,8 @@ def waiting_sentences(state: FleetState, decision: Decision, failures: Failures)
     for key, record in state.placements.items():
         plan = decision.plans.get(key)
         moving = _without_asking(_moving(record) if key in stopped else record, plan, decision)
+        if lost := _left_by_runs(state, record):
+            moving = replace(moving, bindings=tuple(one for one in moving.bindings if one not in lost))
         waits = failures.contain(Subject.of_placement(key), (), rollout.waiting_for, moving, plan)
         rolling += waits if waits and not kept_elsewhere(state, record, plan, keepers) else ()
         rolling += plan.waiting if plan is not None else ()

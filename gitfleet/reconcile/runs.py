@@ -215,6 +215,7 @@ def _step(
         answers=_answers_of_others(run, beside) if not run.status.stages else {},
         clusters=beside.clusters,
         overrides=references,
+        override_commits={one.reference: one.commit for one in beside.every_override},
         labels=works.pinned_labels(references, beside.every_override, beside.clusters),
         former_labels=works.pinned_labels(former, beside.every_override, beside.clusters),
         requests=beside.runs.requests_of(run),

@@ -124,7 +124,9 @@ def prepare(
     about to be changed."""
     wanted, before = inputs.desired, inputs.before
     in_use = snapshots.references_of(before, failures)
-    taken = snapshots.take_override_snapshots(wanted.overrides, before.overrides, in_use=in_use, failures=failures)
+    taken = snapshots.take_override_snapshots(
+        wanted.overrides, before.overrides, commit=wanted.commit, in_use=in_use, failures=failures
+    )
     unreadable = works.unreadable_overrides(taken, failures)
     payload, payload_memo = snapshots.index_of(wanted, memo.payload, failures)
     latest = snapshots.current_overrides(wanted.overrides, taken)

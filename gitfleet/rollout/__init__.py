@@ -5,6 +5,7 @@
     request_for         the request for it, from a placement's record
     is_ready            whether a binding's resources are available at its present generation
     has_failed          whether what a binding has cannot be counted on any more
+    needs_new_run       whether a run gave a binding what cannot be rendered
     is_diff_reported    whether a binding reports differences and applies nothing
     budget              the arithmetic of maxUnavailable and maxSurge
     evict               what becomes of evictions, and of the bindings that they name
@@ -16,6 +17,7 @@
     kept_there          what a cluster keeps until another placement has it, in a sentence
     run_awaited         what an External placement has and waits for, in a sentence
     waiting_for         what a placement is still waiting for, in a sentence
+    way_out             what a binding keeps that needs a new run, in a sentence
     freezes_at          the freezes in force at a moment, and what they hold
     freezes_naming      one that names a placement and not another one
     next_expiry         when the next one with a date ends for good
@@ -59,10 +61,10 @@ from gitfleet.rollout.leaving import (
     without_left,
 )
 from gitfleet.rollout.plan import plan_rollout
-from gitfleet.rollout.readiness import Readiness, has_failed, is_diff_reported, is_ready
+from gitfleet.rollout.readiness import Readiness, has_failed, is_diff_reported, is_ready, needs_new_run
 from gitfleet.rollout.requests import recorded_refusal, refusal_of, request_for
 from gitfleet.rollout.silence import LEFT_OUT_AFTER, long_silent, silent_since
-from gitfleet.rollout.waiting import kept_there, run_awaited, waiting_for
+from gitfleet.rollout.waiting import kept_there, run_awaited, waiting_for, way_out
 from gitfleet.rollout.waits import STUCK_AFTER
 
 __all__ = [
@@ -92,6 +94,7 @@ __all__ = [
     "is_ready",
     "kept_there",
     "long_silent",
+    "needs_new_run",
     "next_expiry",
     "next_forced_leave",
     "owners_of",
@@ -106,5 +109,6 @@ __all__ = [
     "silent_since",
     "take_back",
     "waiting_for",
+    "way_out",
     "without_left",
 ]

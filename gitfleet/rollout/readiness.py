@@ -88,6 +88,11 @@ def is_failure(binding: Binding) -> bool:
     return any(c.reason not in _IN_PROGRESS for c in failures(binding))
 
 
+def needs_new_run(binding: Binding) -> bool:
+    """Whether a run gave the binding what cannot be rendered, an override that fails, say: no later pass can."""
+    return any(c.reason in (Reason.OVERRIDDEN_FAILED, Reason.SYNC_WORK_FAILED) for c in failures(binding))
+
+
 def in_progress(binding: Binding, now: datetime) -> timedelta | None:
     """How long a binding that is still applying or becoming available keeps that excuse; None when it is not in
     progress (anything else, failed included)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from gitfleet.api.bindings import DELETED, Binding, BindingState, is_active
-from gitfleet.api.conditions import Condition, ConditionType, Status
+from gitfleet.api.conditions import Condition, ConditionType, Status, find_condition
 from gitfleet.formats.sentences import more_than_first, named_briefly
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import PlacementRecord
@@ -50,6 +50,24 @@ def run_awaited(record: PlacementRecord, bindings: Iterable[Binding] | None = No
     return "; ".join(found)
 
 
+def way_out(binding: Binding, record: PlacementRecord, commits: Mapping[str, str]) -> str:
+    """What a binding keeps that cannot be rendered, with its commit (of overrides: by reference), and what to do."""
+    kept = [f"override {one}" + _of(commits.get(one)) for one in _overrides(binding)]
+    overridden = find_condition(binding.conditions, ConditionType.OVERRIDDEN, generation=binding.generation)
+    if not kept or (overridden is not None and overridden.status is Status.TRUE):
+        snapshot = record.snapshot_named(binding.resource_snapshot)
+        kept = [f"snapshot {snapshot.index}{_of(snapshot.commit)}" if snapshot is not None else "its snapshot"]
+    return RolloutText.KEEPS_COMMIT_NEW_RUN(cluster=binding.cluster, kept=named_briefly(kept, 3))
+
+
+def _overrides(binding: Binding) -> tuple[str, ...]:
+    return (*binding.cluster_resource_overrides, *binding.resource_overrides)
+
+
+def _of(commit: str | None) -> str:
+    return f" of commit {commit[:12]}" if commit else ""
+
+
 def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Iterator[str]:
     if binding.deleting is not None:
         yield from _giving_up(binding)
@@ -63,7 +81,7 @@ def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Ite
         yield f"{binding.cluster} waits: {held or started.message}"
         return
     if binding.state is BindingState.UNSCHEDULED:
-        if held or not record.placement.strategy.external:
+        if not record.placement.strategy.external:  # else its run says what it waits for
             yield f"{binding.cluster} " + (f"waits: {held}" if held else RolloutText.NO_LONGER_PICKED_NOT_CLEARED())
         return
     if binding.state is not BindingState.BOUND:

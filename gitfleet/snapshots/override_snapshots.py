@@ -23,10 +23,11 @@ def take_override_snapshots(
     overrides: Mapping[OverrideKey, Override],
     known: KnownOverrides,
     *,
+    commit: str = "",
     in_use: Collection[str] = (),
     failures: Failures | None = None,
 ) -> dict[OverrideKey, tuple[OverrideSnapshot, ...]]:
-    """All override snapshots after a commit, oldest first, by key in order.
+    """All override snapshots after a `commit`, oldest first, by key in order.
 
     `in_use` holds the references that bindings name: those are kept beyond the limit and after the override itself is
     gone, until no binding names them (the change goes out under the rollout budget). An override that cannot be read
@@ -38,7 +39,8 @@ def take_override_snapshots(
         snapshots = known.get(key, ())
         override = overrides.get(key)
         if override is not None:
-            snapshots = contained.contain(Subject(key.kind, str(key)), snapshots, _with, override, snapshots, in_use)
+            subject = Subject(key.kind, str(key))
+            snapshots = contained.contain(subject, snapshots, _with, override, snapshots, in_use, commit)
         recent = snapshots[-HISTORY_LIMIT:] if override is not None else ()
         older = snapshots[: len(snapshots) - len(recent)]
         kept = (*(s for s in older if s.reference in in_use), *recent)
@@ -78,7 +80,7 @@ def current_overrides(
 
 
 def _with(
-    override: Override, snapshots: tuple[OverrideSnapshot, ...], in_use: Collection[str]
+    override: Override, snapshots: tuple[OverrideSnapshot, ...], in_use: Collection[str], commit: str
 ) -> tuple[OverrideSnapshot, ...]:
     spec = write(override)["spec"]
     content = digest_of(spec)
@@ -89,4 +91,4 @@ def _with(
     indexes = (name.rpartition("-")[2] for name in in_use if name.rpartition("-")[0] == str(override.key))
     used = max((int(index) + 1 for index in indexes if index.isascii() and index.isdigit()), default=0)
     index = max(used, snapshots[-1].index + 1 if snapshots else 0)
-    return (*snapshots, OverrideSnapshot(override=override, index=index, hash=content))
+    return (*snapshots, OverrideSnapshot(override=override, index=index, hash=content, commit=commit))

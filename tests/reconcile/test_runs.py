@@ -254,7 +254,7 @@ def test_what_waits_and_what_asks_is_in_the_plan() -> None:
     assert (after.plan.asks, after.plan.waiting, after.plan.clock) == ((sentence,), (), None)
     assert list(after.requests) == [NamespacedName("", "one-before-all")]
     waits = advance(WEB, record(scheduled("a")), None, shared, Failures())
-    assert waits.plan is not None and waits.plan.waiting == (
+    assert waits.plan is not None and waits.plan.asks == (
         ("run one waits: " + RolloutText.PLACEMENT_NOT_SCHEDULED_YET()),
     )
     assert waits.plan.up_to_date == ("a",)

@@ -17,13 +17,24 @@ from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.api.strategies import RollingUpdate, RolloutStrategy, RolloutStrategyType
 from gitfleet.model.rolling import Frozen, Held, MoveKind
 from gitfleet.model.state import PlacementRecord
-from gitfleet.rollout import give_up, kept_there, plan_rollout, run_awaited, silent_since, waiting_for
+from gitfleet.rollout import (
+    give_up,
+    kept_there,
+    needs_new_run,
+    plan_rollout,
+    run_awaited,
+    silent_since,
+    waiting_for,
+    way_out,
+)
 from gitfleet.rollout.texts import RolloutText
 from gitfleet.views.texts import ViewsText
 from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, unavailable
 
 WEB = PlacementKey("", "web")
 STEPS = ("Overridden", "WorkSynchronized", "Applied", "Available")
+OVERRIDE_FAILS = condition("Overridden", Status.FALSE, "OverriddenFailed")
+SYNC_FAILS = condition("WorkSynchronized", Status.FALSE, "SyncWorkFailed")
 EARLIER = NOW - timedelta(minutes=1)
 
 
@@ -163,11 +174,48 @@ def test_what_another_placement_or_a_person_must_do_first_is_said_elsewhere(
 
 def test_a_removal_that_is_held_says_why() -> None:
     plan = replace(plan_rollout(request([])), held=(Held(cluster="a", kind=MoveKind.REMOVE, reason="one must stay"),))
-    for external in (False, True):
-        left = record(bound("a", state=BindingState.UNSCHEDULED), external=external)
-        assert waiting_for(left, plan) == ("web: a waits: one must stay",)
+    assert waiting_for(record(bound("a", state=BindingState.UNSCHEDULED)), plan) == ("web: a waits: one must stay",)
     outside = record(bound("a", state=BindingState.UNSCHEDULED), external=True)
     assert waiting_for(outside) == (), "a run takes it off, and nothing else"
+    assert waiting_for(outside, plan) == (), "the run says what it waits for"
+
+
+OF = ("c0ffee" * 7)[:40]
+
+
+@pytest.mark.parametrize(
+    ("fields", "conditions", "kept"),
+    [
+        ({"cluster_resource_overrides": ("x-1",)}, [OVERRIDE_FAILS], f"override x-1 of commit {OF[:12]}"),
+        ({"resource_overrides": ("web/y-0",)}, [OVERRIDE_FAILS], "override web/y-0"),
+        (
+            {"cluster_resource_overrides": ("x-1",), "resource_overrides": ("web/y-0",)},
+            [OVERRIDE_FAILS],
+            f"override x-1 of commit {OF[:12]} and override web/y-0",
+        ),
+        (
+            {"cluster_resource_overrides": ("x-1",)},
+            [condition("Overridden", Status.TRUE, "x"), SYNC_FAILS],
+            "snapshot 0 of commit c0ffee",
+        ),
+        ({}, [OVERRIDE_FAILS], "snapshot 0 of commit c0ffee"),
+        ({"resource_snapshot": "web-7-snapshot"}, [SYNC_FAILS], "its snapshot"),
+        ({}, [condition("Applied", Status.FALSE, "ApplyFailed")], None),
+        ({}, [replace(OVERRIDE_FAILS, observed_generation=0)], None),
+        ({}, [], None),
+    ],
+)
+def test_what_cannot_be_rendered_needs_a_new_run(
+    fields: dict[str, Any], conditions: list[Condition], kept: str | None
+) -> None:
+    snapshot = ResourceSnapshot(
+        placement=WEB, index=0, hash="", commit="c0ffee", created=NOW, documents=(), manifests=()
+    )
+    binding = replace(bound("a", *conditions, snapshot="web-0-snapshot"), **fields)
+    of = replace(record(binding, external=True), resource_snapshots=(snapshot,))
+    assert needs_new_run(binding) is (kept is not None)
+    if kept is not None:
+        assert way_out(binding, of, {"x-1": OF}) == RolloutText.KEEPS_COMMIT_NEW_RUN(cluster="a", kept=kept)
 
 
 def test_a_deleted_placement_says_why_it_stays_on_a_cluster() -> None:

@@ -1050,3 +1050,46 @@ def test_a_run_waits_for_the_run_that_brings_its_namespace() -> None:
     world.commit(builders.staged_run("first", placement="namespaces", strategy="all"))
     world.settle()
     assert rolled_out(world) == {"c1": "web:1"}
+
+
+BAD = builders.override("bad", "Deployment/web", builders.override_rule({"op": "remove", "path": "/spec/nothing"}))
+GATED = one_stage(beforeStageTasks=[{"type": "Approval"}])
+
+
+def failing() -> World:
+    """A run that is stuck with an override that fails."""
+    world = staged(World(rules=(QUICK,)), *members("c1", "c2"))
+    world.commit(BAD, one_stage(), run())
+    world.settle()
+    return world
+
+
+AFTER: dict[str, tuple[Callable[[World], object], list[str]]] = {
+    "stuck": (lambda world: None, ["run go is stuck"]),
+    "corrected": (lambda world: world.commit(remove=[BAD]), ["run go is stuck"]),
+    "stopped": (lambda world: world.commit(run(state="Stop")), ["run go is stopping"]),
+    "deleted": (lambda world: world.commit(remove=[run()]), ["web: c1 keeps"]),
+    "a gate beside": (
+        lambda world: world.commit(GATED, run("second"), remove=[BAD, run()]),
+        ["web: c1 keeps", "run second waits before stage all"],
+    ),
+}
+
+
+@pytest.mark.parametrize("then", AFTER)
+def test_a_fleet_is_settled_where_only_a_new_run_can_help_and_that_is_said(then: str) -> None:
+    """A run keeps the overrides that it began with, whatever is committed since."""
+    world = failing()
+    keeps = RolloutText.KEEPS_COMMIT_NEW_RUN(
+        cluster="c1", kept=f"override web/bad-0 of commit {world.repo.fetch()['main'][:12]}"
+    )
+    change, begins = AFTER[then]
+    change(world)
+    world.settle()
+    result = world.reconcile()
+    assert result is not None and result.settled
+    assert [ask[: len(begin)] for ask, begin in zip(result.asks, begins, strict=True)] == begins
+    assert result.asks[0].endswith(keeps)
+    world.commit(one_stage(), run("third"), remove=[BAD, run(), run("second")])
+    world.settle()
+    assert said(world, "third") == SUCCEEDED

@@ -6,14 +6,16 @@ give the same times, however many processes took part.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gitfleet.api.conditions import Conditions, Status, find_condition
 from gitfleet.api.runs import RunConditionType, RunReason, RunRecord, RunStatus, StageStatus
 from gitfleet.api.staged import Stage
 from gitfleet.errors import BadInput, RetryLater
-from gitfleet.model.rolling import RolloutRequest
+from gitfleet.model.rolling import MoveKind, RolloutRequest
 from gitfleet.model.state import PlacementRecord
+from gitfleet.rollout.readiness import needs_new_run
 from gitfleet.rollout.silence import cut_off
 from gitfleet.rollout.staged.clusters import (
     binding_of,
@@ -36,7 +38,7 @@ from gitfleet.rollout.staged.phases import (
     with_condition,
 )
 from gitfleet.rollout.staged.requests import RunRequest, RunStep
-from gitfleet.rollout.staged.start import NotByItself, check_unchanged, external, initialized
+from gitfleet.rollout.staged.start import check_unchanged, external, initialized
 from gitfleet.rollout.staged.steps import Pass, after_events, cluster_phase, run_phase, stage_phase
 from gitfleet.rollout.staged.tasks import after_tasks, before_tasks
 from gitfleet.rollout.staged.waits import (
@@ -47,8 +49,10 @@ from gitfleet.rollout.staged.waits import (
     stuck_text,
 )
 from gitfleet.rollout.texts import RolloutText
+from gitfleet.rollout.waiting import way_out
 
 _DONE = (StagePhase.SUCCEEDED, StagePhase.SKIPPED)
+_UPDATING = ClusterPhase.UPDATING
 
 
 def advance_run(request: RunRequest) -> RunStep:
@@ -70,8 +74,8 @@ def advance_run(request: RunRequest) -> RunStep:
         else:
             check_unchanged(request, record)
     except RetryLater as error:
-        step, waits = replace(step, run=_waiting(run, request, str(error))), (f"run {run.key} waits: {error}",)
-        return replace(step, asks=waits) if isinstance(error, NotByItself) else replace(step, waiting=waits)
+        # Whatever brings it on, the scheduler, a removal, another placement or a commit, says itself how far it is.
+        return replace(step, run=_waiting(run, request, str(error)), asks=(f"run {run.key} waits: {error}",))
     except BadInput as error:
         said = f"{error}" + (f"; {error.hint}" if error.hint else "")
         events = [RunEvent.REFUSE if run_phase(run.status) is RunPhase.NEW else RunEvent.ABORT]
@@ -242,9 +246,25 @@ def _before(work: Pass, stage: StageStatus) -> tuple[StageStatus, bool]:
 
 
 def _report_stuck(work: Pass, stage: StageStatus) -> None:
-    work.event = RunEvent.STICK
-    work.message = RolloutText.UPDATERUN_STUCK_WAITING_CLUSTER_STAGE(stuck=stuck_text(work.stuck), stage=stage.name)
-    work.waiting.append(RolloutText.RUN_STUCK_STAGE(run=work.name, stage=stage.name, stuck=stuck_text(work.stuck)))
+    work.event, stuck = RunEvent.STICK, stuck_text(work.stuck)
+    ways = _waits_for(work, work.stuck, RolloutText.RUN_STUCK_STAGE(run=work.name, stage=stage.name, stuck=stuck))
+    work.message = RolloutText.UPDATERUN_STUCK_WAITING_CLUSTER_STAGE(stuck=stuck, stage=stage.name) + ways
+
+
+def _waits_for(work: Pass, clusters: Sequence[str], why: str) -> str:
+    """Say what the run waits for on these clusters; where only a new run can help all of them, to people. The end of
+    the sentence: the first of the ways out, "" for none."""
+    bindings = [binding for name in clusters if (binding := binding_of(work, name)) is not None]
+    lost = [binding for binding in bindings if needs_new_run(binding)]
+    record, commits = work.request.record, work.request.override_commits
+    ways = f"; {way_out(lost[0], record, commits)}" if lost and record is not None else ""
+    if len(lost) == len(clusters) > 0:
+        work.asks.append(f"{why}{ways}")
+        for name in clusters:
+            work.hold(name, MoveKind.UPDATE, f"{why}{ways}")
+    else:
+        work.waiting.append(f"{why}{ways}")
+    return ways
 
 
 def _stopped(work: Pass, spec: Stage, stage: StageStatus) -> StageStatus:
@@ -288,7 +308,8 @@ def _step(work: Pass, status: RunStatus) -> RunStep:
             events = []
         message = ""
         if work.event is RunEvent.STOP:
-            work.waiting.append(STOPPING_WAIT.format(work.name))
+            under_way = [c.cluster for s in status.stages for c in s.clusters if cluster_phase(c) is _UPDATING]
+            _waits_for(work, under_way, STOPPING_WAIT.format(work.name))
         else:
             work.asks.append(STOPPED_WAIT.format(work.name))
     elif work.event is RunEvent.FINISH:

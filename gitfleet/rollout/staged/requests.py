@@ -29,7 +29,8 @@ class RunRequest:
     `scheduled` its Scheduled condition of this pass, `strategy` the strategy that the run names (`strategy_faults`
     where those of its file are that hide it), `others` the further
     unfinished runs of the placement, `answers` the names of approvals that answer other runs of its namespace that were
-    there first. `overrides` are those that each cluster is to get, `labels` what they depend on,
+    there first. `overrides` are those that each cluster is to get, `override_commits` the commits of all, by reference,
+    `labels` what they depend on,
     `former_labels` the same of those that each cluster had before the run.
     `requests` are the run's approval requests, `approvals` what people have merged. `disturbed` are clusters where
     drift is being corrected, `silent` those that do not answer, and since when; `quarantined` says of the placement's
@@ -48,6 +49,7 @@ class RunRequest:
     answers: Mapping[str, NamespacedName] = field(default_factory=dict)
     clusters: Mapping[str, MemberCluster] = field(default_factory=dict)
     overrides: OverridesByCluster = field(default_factory=dict)
+    override_commits: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, PinnedLabels] = field(default_factory=dict)
     former_labels: Mapping[str, PinnedLabels] = field(default_factory=dict)
     requests: Mapping[NamespacedName, ApprovalRequest] = field(default_factory=dict)
@@ -86,8 +88,8 @@ class RunStep:
     """What one pass makes of a run: its record, the placement's bindings, and its approval requests.
 
     `moves` and `held` say which clusters it moves and which wait, and why; `waiting` what the run itself waits for, and
-    `asks` what only a person, a commit or another placement can let go on, in a sentence each; `clock` is how long
-    until time alone may change something, `calls` are to be under way.
+    `asks` what only a person, a commit or what is not the run's own can let go on, in a sentence each; `clock` is how
+    long until time alone may change something, `calls` are to be under way.
     """
 
     run: RunRecord

@@ -26,15 +26,11 @@ _FREEZES = RolloutText.STRATEGY_MEMBERSHIP_FREEZE_KEEPS_RUN()
 _LOST = RolloutText.STATE_BRANCH_LOST_HOW_FAR()
 
 
-class NotByItself(RetryLater):
-    """Passing, but nothing that the run does or any clock brings it: a commit or another placement does."""
-
-
 def initialized(request: RunRequest, record: PlacementRecord) -> RunStatus:
     """The status of a run that begins: its snapshot, its strategy, and every cluster in its stage.
 
-    BadInput when it cannot begin and never will, RetryLater when scheduling is not through yet, NotByItself while its
-    strategy has errors or its namespace is not there.
+    BadInput when it cannot begin and never will, RetryLater when scheduling is not through yet, its strategy has errors
+    or its namespace is not there.
     """
     run, strategy = request.run, request.strategy
     _has_namespace(request, record)
@@ -43,7 +39,7 @@ def initialized(request: RunRequest, record: PlacementRecord) -> RunStatus:
     if strategy is None:
         if request.strategy_faults:
             faults = request.strategy_faults
-            raise NotByItself(RolloutText.STRATEGY_ERRORS_CORRECT(strategy=run.strategy_name, faults=faults))
+            raise RetryLater(RolloutText.STRATEGY_ERRORS_CORRECT(strategy=run.strategy_name, faults=faults))
         sentence = RolloutText.REFERENCED_UPDATESTRATEGY_NOT_FOUND(strategy=run.strategy_name)
         raise BadInput(sentence, hint=RolloutText.ADD_NAME_NEW_RUN(kind=strategy_kind(run.key.namespace)))
     _compatible(request, strategy)
@@ -177,12 +173,12 @@ def external(request: RunRequest) -> PlacementRecord:
 
 
 def _has_namespace(request: RunRequest, record: PlacementRecord) -> None:
-    """NotByItself while further clusters will be picked, once another placement has brought the namespace there."""
+    """RetryLater while further clusters will be picked, once another placement has brought the namespace there."""
     every = record.placement.effective_policy.placement_type is PlacementType.PICK_ALL
     fulfilled = request.scheduled is not None and request.scheduled.status is Status.TRUE
     if request.awaits_namespace and (every or not fulfilled):
         where = named_briefly(sorted(request.awaits_namespace), 3)
-        raise NotByItself(RolloutText.NAMESPACE_NOT_THERE_YET(namespace=record.placement.key.namespace, where=where))
+        raise RetryLater(RolloutText.NAMESPACE_NOT_THERE_YET(namespace=record.placement.key.namespace, where=where))
 
 
 def _scheduled_policy(request: RunRequest, record: PlacementRecord) -> str:

@@ -20,7 +20,7 @@ _INDEX: Final = "kubernetes-fleet.io/override-index"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _File:
-    """An override's spec as it was, numbered; its own labels stand in `status.gitfleet`."""
+    """An override's spec as it was, numbered; its own labels and its commit stand in `status.gitfleet`."""
 
     namespace: Annotated[str, At("metadata", "namespace")] = ""
     name: Annotated[str, At("metadata", "labels", _OVERRIDE)]
@@ -33,7 +33,7 @@ class _File:
 def override_object(snapshot: OverrideSnapshot, *, latest: bool) -> JsonObject:
     """The object as `kubectl get -o yaml` would show it."""
     key, body = snapshot.override.key, write(snapshot.override)
-    ours = present(labels=dict(snapshot.override.labels))
+    ours = present(labels=dict(snapshot.override.labels), commit=snapshot.commit)
     file = _File(
         namespace=key.namespace, name=key.name, index=snapshot.index, hash=snapshot.hash, spec=body["spec"], ours=ours
     )
@@ -49,4 +49,5 @@ def read_override(source: Mapping[str, Any]) -> OverrideSnapshot:
     metadata = {"namespace": file.namespace, "name": file.name, "labels": file.ours.get("labels") or {}}
     body = {"metadata": metadata, "spec": file.spec}
     override = read_state(override_type(file.namespace), body)
-    return OverrideSnapshot(override=override, index=file.index, hash=file.hash)
+    commit = file.ours.get("commit")
+    return OverrideSnapshot(override=override, index=file.index, hash=file.hash, commit=str(commit or ""))
