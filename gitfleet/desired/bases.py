@@ -17,7 +17,7 @@ def unused_bases(
     request: DesiredRequest, recovery: Recovery, readings: Mapping[str, FileReading]
 ) -> Iterator[tuple[str, FileReading]]:
     """The kustomizations with errors of which no file changed, without an error until now and nothing of them in force:
-    a commit took away what built on them. Each with a warning in the place of its errors, and what is sound of it."""
+    a commit took away what built on them. Each with a warning in the place of its errors, and no objects."""
     changed = request.changed
     faulty = [(path, one) for path, one in readings.items() if is_kustomization(path) and one.faulty]
     if not faulty or changed is None or IGNORE_FILE in changed or request.accepted.observed_commit is None:
@@ -32,4 +32,4 @@ def unused_bases(
         message = "yields what cannot be placed, and no other kustomization builds on it; remove it, or correct "
         message += f"{first.object}: {first.field} {first.message}{more_than_first(reading.faulty)}"
         warning = Fault(path, 1, "", "", message, Severity.WARNING)
-        yield path, replace(reading, faults=(warning,), faulty=())
+        yield path, replace(reading, faults=(warning,), faulty=(), objects=())

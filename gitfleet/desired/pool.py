@@ -34,6 +34,8 @@ class Pool:
     doubled: list[ReadObject] = field(default_factory=list)
     refused: list[ReadObject] = field(default_factory=list)
     last_good: dict[str, dict[tuple[str, str], set[int]]] = field(default_factory=dict)
+    incomplete: set[str] = field(default_factory=set)
+    """The files of which not every object counts."""
     hidden: Hidden = field(default_factory=Hidden)
     holds_removals: bool = False
 
@@ -47,6 +49,7 @@ class Pool:
             refused = self.chosen.pop(item.identity, None)
             if item.identity not in self.kept:
                 self.refused.append(item)
+                self.incomplete.add(item.origin.path)
             kept = self.recovery.object(item.identity, item.origin.path) if refused is not None else None
             configs = (one for one in self.chosen.values() if isinstance(one.value, FleetConfig))
             if kept is not None and not (isinstance(kept.value, FleetConfig) and any(configs)):

@@ -50,6 +50,9 @@ class DesiredText(TextTable):
     )
     ENCRYPT_FILE_AGAIN_ENCRYPTED_REGEX = "encrypt the file again with --encrypted-regex '^(data|stringData)$'"
     FOLDER_NOT_BUILT = "the folder was not built; commit the built manifests, or ignore it in {ignore_file}"
+    FOLDER_PLACED_WHOLE = (
+        "holds back {count} without an error, because gitfleet places the folder as a whole; correct the others"
+    )
     FROM_FILE_NAMES_LABELS_NOTHING = (
         "from this file on, {not_compared} names or labels that nothing has are not compared with "
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
-from gitfleet.api.faults import LastGood, Severity, listed
+from gitfleet.api.faults import Fault, LastGood, Severity, is_error, listed
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.objects import GroupKind, Identity, Manifest
 from gitfleet.api.placing_policy import PlacingPolicy
@@ -44,11 +45,11 @@ from gitfleet.desired.kind_rules import (
 from gitfleet.desired.known_kinds import KnownKinds, kinds_with
 from gitfleet.desired.left_over import left_over_warnings
 from gitfleet.desired.mislabelled import mislabelled_warnings
-from gitfleet.desired.paths import area_of
+from gitfleet.desired.paths import area_of, is_build_file
 from gitfleet.desired.policy_rules import denied_payload, denied_selectors, denied_workloads, policy_warnings
 from gitfleet.desired.pool import Pool
 from gitfleet.desired.present import Present
-from gitfleet.desired.readings import ReadObject, by_kind, faults_at
+from gitfleet.desired.readings import FileReading, ReadObject, by_kind, faults_at
 from gitfleet.desired.recovery import Recovery
 from gitfleet.desired.relabelled import relabelled_refusals
 from gitfleet.desired.replaced import Replacements, kept_payload, kept_placements
@@ -59,7 +60,11 @@ from gitfleet.desired.texts import DesiredText
 from gitfleet.desired.unclear import CommitRead, misnamed_files, read_again, unclear_places
 from gitfleet.desired.unselected import unselected_notes
 from gitfleet.desired.vanished import ignored_placed, vanished_objects
+from gitfleet.formats.sentences import counted
 from gitfleet.model.desired import Desired
+
+_MOST_READINGS: Final = 3
+"""So often a commit is read at most: one folder that is refused as a whole may be why another one has an error."""
 
 
 def read_desired(request: DesiredRequest) -> Desired:
@@ -67,9 +72,26 @@ def read_desired(request: DesiredRequest) -> Desired:
 
     Never raises on any content. What is faulty goes on at its last good version; every fault is reported once, sorted.
     """
+    errors: dict[str, tuple[Fault, ...]] = {}
+    found, more = _read(request, errors)
+    for _ in range(_MOST_READINGS - 1):
+        if more.keys() <= errors.keys():
+            break
+        errors = more | errors
+        found, more = _read(request, errors)
+    return found
+
+
+def _read(
+    request: DesiredRequest, folders: Mapping[str, Sequence[Fault]]
+) -> tuple[Desired, dict[str, tuple[Fault, ...]]]:
+    """A reading that takes no object from the built `folders`, for their errors; and the errors of the built folders of
+    which it refused an object. What is wrong with an object may show only beside all others."""
     gathered = gather(request)
     pool = Pool(request, Recovery(request), faults=list(gathered.faults))
     gathered.readings.update(list(unused_bases(request, pool.recovery, gathered.readings)))
+    for path, faults in folders.items():
+        gathered.readings[path] = _refused_whole(path, gathered.readings[path], faults)
     _hide(pool, gathered)
     _choose(pool, gathered)
     _recover(pool, gathered)
@@ -79,15 +101,7 @@ def read_desired(request: DesiredRequest) -> Desired:
     _refuse_payload(pool, gathered)
     _refuse_unconnected(pool)
     scopes = scopes_of(pool.chosen.values())
-    for _ in range(2):  # where an object goes back to its last good version, another one may not fit beside it
-        known, refused = _known_kinds(pool), scope_refusals(pool.chosen.values(), scopes)
-        refused += override_refusals(pool.chosen.values(), request.accepted.overrides)
-        refused += selector_refusals(pool.chosen.values(), known, request.accepted)
-        refused += rollout_refusals(pool.chosen.values(), known, partial(_standing, pool))
-        refused = [(item, note) for item, note in refused if item.identity not in pool.kept]
-        if not refused:
-            break
-        pool.refuse(refused)
+    _refuse_beside_others(pool, scopes)
     _keep_replaced(pool, gathered)
     items = pool.chosen.values()
     slips = gate_slips(items, pool.recovery, request.accepted, request.contents)
@@ -103,7 +117,32 @@ def read_desired(request: DesiredRequest) -> Desired:
     found = _with_held(found, pool, gathered)
     found = replace(found, kept=kept_placements(pool.kept), kept_payload=kept_payload(pool.kept))
     misread = misread_placements(errors, pool.chosen, pool.kept)
-    return replace(found, misread=misread, misnamed=misnamed_files(read, found.vanished))
+    found = replace(found, misread=misread, misnamed=misnamed_files(read, found.vanished))
+    paths = filter(is_build_file, pool.incomplete & gathered.readings.keys())
+    return found, {path: tuple(one for one in pool.faults if one.path == path and is_error(one)) for path in paths}
+
+
+def _refuse_beside_others(pool: Pool, scopes: Mapping[GroupKind, bool]) -> None:
+    for _ in range(2):  # where an object goes back to its last good version, another one may not fit beside it
+        known, refused = _known_kinds(pool), scope_refusals(pool.chosen.values(), scopes)
+        refused += override_refusals(pool.chosen.values(), pool.request.accepted.overrides)
+        refused += selector_refusals(pool.chosen.values(), known, pool.request.accepted)
+        refused += rollout_refusals(pool.chosen.values(), known, partial(_standing, pool))
+        refused = [(item, note) for item, note in refused if item.identity not in pool.kept]
+        if not refused:
+            break
+        pool.refuse(refused)
+
+
+def _refused_whole(path: str, reading: FileReading, faults: Sequence[Fault]) -> FileReading:
+    """A built folder with errors. A part of a release may be worse than nothing (a ServiceAccount without its role), so
+    its sound objects are refused with the others."""
+    wrong = {fault.object for fault in faults}
+    sound = sum(item.label not in wrong for item in reading.objects)
+    message = DesiredText.FOLDER_PLACED_WHOLE(count=counted(sound, "object"))
+    note = [Fault(path, 1, "", "", message, Severity.WARNING)] if sound else []
+    faulty = (*reading.faulty, *reading.objects)
+    return replace(reading, objects=(), faulty=faulty, faults=(*faults, *reading.faults, *note))
 
 
 def _hide(pool: Pool, gathered: Gathered) -> None:
@@ -111,6 +150,7 @@ def _hide(pool: Pool, gathered: Gathered) -> None:
     for path, reading in gathered.readings.items():
         pool.faults += reading.faults
         pool.refused += reading.faulty
+        pool.incomplete.update([path] if reading.faulty or reading.unreadable else [])
         for item in reading.faulty:
             pool.hidden.add(item.identity)
         if reading.unreadable:
@@ -189,6 +229,7 @@ def _choose(pool: Pool, gathered: Gathered) -> None:
         sentence = DesiredText.DEFINED_SECOND_TIME(origin=first.origin)
         doubled += [(item, ((), sentence)) for item in others]
         pool.doubled += others
+        pool.incomplete.update(item.origin.path for item in others)
     pool.faults += faults_at(doubled, pool.request.contents)
 
 
@@ -201,6 +242,9 @@ def _recover(pool: Pool, gathered: Gathered) -> None:
         if reading.unreadable:
             pool.restore_file(path, path, refused)
             damaged[path] = None
+        elif refused and is_build_file(path):
+            pool.restore_file(path, path, refused)
+            damaged[path] = frozenset(identity[3] for identity in unmatched)
         elif unmatched:
             pool.restore_damaged(path, refused, unmatched - pool.recovery.was_faulty(path), damaged)
     for path in gathered.closed:
@@ -243,6 +287,7 @@ def _deny(pool: Pool, scopes: Mapping[GroupKind, bool]) -> None:
     for item in {item.identity: item for item, _ in denied}.values():
         del pool.chosen[item.identity]
         pool.hidden.add(item.identity)
+        pool.incomplete.add(item.origin.path)
         if (placed := pool.recovery.placed().get(item.identity)) is not None:
             pool.keep(placed, item.origin.path)
         elif pool.recovery.object(item.identity, item.origin.path) is None:

@@ -194,11 +194,14 @@ def test_the_crds_of_the_repo_say_which_objects_get_the_namespace(
     assert len(placed(desired)) == 2
 
 
-def test_an_object_whose_scope_nobody_knows_is_an_error_and_the_others_are_placed(releases: Releases) -> None:
+def test_an_object_whose_scope_nobody_knows_is_an_error_of_the_whole_release(releases: Releases) -> None:
     desired = releases.read({**PLAIN, **chart(config=CONFIG, widget=WIDGET)})
     sentence = "nothing in the repo says whether Widget.acme.example.com is namespaced; add its CRD below resources/, "
     assert faults(desired) == [(f"{OWN}:1: {sentence}" + DesiredText.METADATA_NAMESPACE_TEMPLATE(sentence="or"))]
-    assert placed(desired) == ["ConfigMap/shop/web-settings"]
+    assert placed(desired) == []
+    assert [str(fault) for fault in desired.faults if fault.severity.value == "warning"] == [
+        f"{OWN}:1: " + DesiredText.FOLDER_PLACED_WHOLE(count="1 object")
+    ]
 
 
 def hook(kind: str, events: str) -> str:

@@ -44,7 +44,7 @@ BREAKS: dict[str, dict[str, str | None]] = {
     "the chart is gone": {f"{CHART}/Chart.yaml": None},
     "a random text": {f"{CHART}/templates/more.yaml": CONFIG.replace("-settings", "-{{ randAlpha 9 | lower }}")},
     "a hook": {f"{CHART}/templates/more.yaml": hook("Pod", "pre-upgrade")},
-    "a kind that nobody knows": {f"{CHART}/templates/more.yaml": WIDGET},
+    "a kind that nobody knows": {VALUES: "size: large\n", f"{CHART}/templates/more.yaml": WIDGET},
     LoopText.OBJECT_WITHOUT_NAME(): {f"{CHART}/templates/more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n"},
 }  # fmt: skip
 

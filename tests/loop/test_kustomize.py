@@ -243,9 +243,10 @@ def test_a_fault_of_the_output_stands_at_the_kustomization() -> None:
     )
     sentence = DesiredText.REQUIRED_SINCE_NAMESPACED_KIND(kind="ConfigMap")
     assert [str(fault) for fault in desired.faults] == [
-        f"{APP}/kustomization.yaml:1: ConfigMap/b: metadata.namespace: {sentence}"
+        f"{APP}/kustomization.yaml:1: " + DesiredText.FOLDER_PLACED_WHOLE(count="1 object"),
+        f"{APP}/kustomization.yaml:1: ConfigMap/b: metadata.namespace: {sentence}",
     ]
-    assert values(desired) == {"a": "1"}
+    assert values(desired) == {}
 
 
 @pytest.mark.parametrize(

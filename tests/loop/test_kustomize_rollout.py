@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from posixpath import normpath
 
 import pytest
 
 from gitfleet.api.placements import PlacementKey
+from gitfleet.desired.texts import DesiredText
 from gitfleet.errors import BadInput, MissingPart, RetryLater
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.slow_builds import QUICK_SECONDS, SlowBuilds, SlowKustomize
@@ -159,6 +161,86 @@ def test_what_cannot_be_built_takes_nothing_away_and_goes_on_when_it_is_healed(
     world.write({**list_, f"{FOLDER}/a.yaml": setting("apple", "3")})
     world.settle()
     assert [world.value(name) for name in ("plain", "new", "apple", "plum")] == ["2", "1", "3", None]
+    assert (world.state().faults, world.state().last_good) == ((), {})
+
+
+ERRORS: dict[str, dict[str, str]] = {
+    "a field of another type": {"b.yaml": setting("plum", "2").replace("data:", "immutable: 5\ndata:")},
+    "a kind that does not exist": {"b.yaml": setting("plum", "2").replace("ConfigMap", "ConfigMp")},
+    "an object without a name": {"b.yaml": "apiVersion: v1\nkind: ConfigMap\n"},
+    "a namespace that nothing makes": {"b.yaml": setting("plum", "2").replace("shop", "nowhere")},
+    "a namespace that may not be used": {"b.yaml": setting("plum", "2").replace("shop", "kube-system")},
+    "a namespace on a kind that has none": {"b.yaml": setting("plum", "2").replace("ConfigMap", "Namespace")},
+    "an object that a plain file has": {"b.yaml": setting("plain", "2")},
+    "a kind that the policy denies": {
+        "b.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: plum, namespace: shop}\n",
+        "../../gitfleet.yaml": "apiVersion: gitfleet.dev/v1alpha1\nkind: FleetConfig\nmetadata: {name: fleet}\n"
+        "spec: {policy: {deny: [{kinds: [{kind: Secret}]}]}}\n",
+    },
+}
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_one_object_with_an_error_keeps_the_whole_folder_at_its_last_good_version(
+    world: BuiltWorld, error: str
+) -> None:
+    own = f"{FOLDER}/kustomization.yaml"
+    world.write({own: "resources: [a.yaml, b.yaml, c.yaml]\n", f"{FOLDER}/c.yaml": setting("fig", "1")})
+    world.settle()
+    with world.nothing_deleted():
+        world.write(
+            {
+                own: "resources: [a.yaml, b.yaml, d.yaml]\n",
+                f"{FOLDER}/a.yaml": setting("apple", "2"),
+                f"{FOLDER}/c.yaml": None,
+                f"{FOLDER}/d.yaml": setting("new", "2"),
+                **{normpath(f"{FOLDER}/{path}"): text for path, text in ERRORS[error].items()},
+            }
+        )
+        for _ in range(2):
+            world.settle()
+            world.restart()
+            assert [world.value(name) for name in ("plain", "apple", "plum", "fig", "new")] == [
+                "1",
+                "1",
+                "1",
+                "1",
+                None,
+            ]
+            faults = [fault for fault in world.state().faults if fault.path == own]
+            assert [fault.severity.value for fault in faults].count("error") == 1
+            assert part(DesiredText.FOLDER_PLACED_WHOLE) in str(faults) or error == "an object that a plain file has"
+    world.write({f"{FOLDER}/b.yaml": setting("plum", "2")})
+    world.settle()
+    holds = world.state().holds
+    assert [world.value(name) for name in ("apple", "plum", "new")] == ["2", "2", "2"]
+    assert world.value("fig") == ("1" if holds else None)
+
+
+def test_a_new_folder_with_an_error_is_not_placed_in_part(world: BuiltWorld) -> None:
+    files = {"kustomization.yaml": "resources: [a.yaml, b.yaml]\n", "a.yaml": setting("role", "1")}
+    broken = setting("account", "1").replace("data:", "immutable: 5\ndata:")
+    world.write({f"resources/new/{path}": text for path, text in {**files, "b.yaml": broken}.items()})
+    world.settle()
+    assert [world.value(name) for name in ("plain", "apple", "role", "account")] == ["1", "1", None, None]
+    world.write({"resources/new/b.yaml": setting("account", "1")})
+    world.settle()
+    assert ([world.value(name) for name in ("role", "account")], world.state().faults) == (["1", "1"], ())
+
+
+def test_an_object_that_moves_into_a_folder_with_an_error_stays_as_it_was(world: BuiltWorld) -> None:
+    (plain,) = (path for path in world.repo.files("main") if "plain" in path)
+    broken = setting("plum", "2").replace("data:", "immutable: 5\ndata:")
+    with world.nothing_deleted():
+        world.write({plain: None, f"{FOLDER}/c.yaml": setting("plain", "2"), f"{FOLDER}/b.yaml": broken})
+        world.write({f"{FOLDER}/kustomization.yaml": "resources: [a.yaml, b.yaml, c.yaml]\n"})
+        for _ in range(2):
+            world.settle()
+            world.restart()
+            assert [world.value(name) for name in ("plain", "apple", "plum")] == ["1", "1", "1"]
+        world.write({f"{FOLDER}/b.yaml": setting("plum", "2")})
+        world.settle()
+    assert [world.value(name) for name in ("plain", "apple", "plum")] == ["2", "1", "2"]
     assert (world.state().faults, world.state().last_good) == ((), {})
 
 
