@@ -5,8 +5,9 @@ The result still has every object of every file; what is there twice or does not
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.desired.ignore_rules import IgnoreRules, read_ignore
@@ -25,7 +26,10 @@ from gitfleet.desired.release_namespaces import declared_scopes, in_namespace
 from gitfleet.desired.request import SUBMODULE, SYMLINK, DesiredRequest, SourceFile
 from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.limits import MAX_FILE_BYTES, MAX_FILES
+from gitfleet.formats.sentences import named_briefly
 from gitfleet.formats.texts import FormatsText
+
+_MOST_NAMED: Final = 3
 
 
 @dataclass(slots=True)
@@ -63,7 +67,9 @@ def gather(request: DesiredRequest) -> Gathered:
             gathered.closed += [later for later in wanted if later >= path and is_manifest_path(later)]
             break
         _read_entry(path, source, request, gathered)
-    _read_built(built_folders(wanted), request, gathered)
+    folders = built_folders(wanted)
+    _read_built(folders, request, gathered)
+    _warn_of_unread(folders, wanted, request, gathered)
     return gathered
 
 
@@ -124,3 +130,22 @@ def _read_built(folders: Mapping[str, str], request: DesiredRequest, gathered: G
         message = why or DesiredText.FOLDER_NOT_BUILT(ignore_file=IGNORE_FILE)
         gathered.faults.append(Fault(path, 1, "", "", message))
         gathered.closed.append(path)
+
+
+def _warn_of_unread(
+    folders: Mapping[str, str], wanted: Collection[str], request: DesiredRequest, gathered: Gathered
+) -> None:
+    """The manifests in built folders that no build reads: they look as if they were placed."""
+    used = {source for built in request.built.values() for source in built.sources}
+    known = {folder for folder, built in request.built.items() if built.sources or folder in used}
+    unread: dict[str, list[str]] = {}
+    for path in wanted if known else ():
+        if is_manifest_path(path) and path not in used:
+            outermost = [folder for folder in folders_of(path) if folder in folders][-1:]
+            for folder in known.intersection(outermost):
+                unread.setdefault(folder, []).append(path.removeprefix(f"{folder}/"))
+    for folder, files in unread.items():
+        path = file_of_build(folder, folders[folder])
+        named = named_briefly(sorted(files), _MOST_NAMED)
+        message = DesiredText.FILES_FOLDER_NOT_READ(files=named, ignore_file=IGNORE_FILE)
+        gathered.faults.append(Fault(path, 1, "", "", message, Severity.WARNING))

@@ -49,6 +49,9 @@ class DesiredText(TextTable):
         "encrypts more than data and stringData ({place}), which nothing can be selected by; {encrypt}"
     )
     ENCRYPT_FILE_AGAIN_ENCRYPTED_REGEX = "encrypt the file again with --encrypted-regex '^(data|stringData)$'"
+    FILES_FOLDER_NOT_READ = (
+        "does not use {files} beside it; name them here, move them to another folder, or ignore them in {ignore_file}"
+    )
     FOLDER_NOT_BUILT = "the folder was not built; commit the built manifests, or ignore it in {ignore_file}"
     FOLDER_PLACED_WHOLE = (
         "holds back {count} without an error, because gitfleet places the folder as a whole; correct the others"

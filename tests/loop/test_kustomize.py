@@ -83,7 +83,8 @@ def test_every_path_that_a_kustomization_names_is_given_to_the_build_and_nothing
     builder = RecordingBuilder()
     trees = DesiredTrees(repo, MemoryCache(), Limits(), builds=builds_with(builder))
     desired = trees.at(commit, Fleet().state)
-    assert desired.faults == ()
+    message = DesiredText.FILES_FOLDER_NOT_READ(files="unnamed.yaml", ignore_file=".gitfleetignore")
+    assert [str(fault) for fault in desired.faults] == [f"{APP}/kustomization.yaml:1: {message}"]
     ((folder, given),) = builder.builds
     outside = {"bases/one/kustomization.yml", "bases/deep/Kustomization", "bases/deep/d.yaml",
                "bases/two/kustomization.yaml", "components/c/kustomization.yaml", "components/c/cp.yaml"}  # fmt: skip
