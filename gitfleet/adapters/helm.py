@@ -33,7 +33,8 @@ class HelmProgram:
         values = {f"values/{number}.yaml": content for number, content in enumerate(chart.values)}
 
         def command(root: Path) -> list[str]:
-            options = ["--include-crds", "--namespace", chart.namespace, "--kube-version", chart.kube_version]
+            options = [] if chart.skip_crds else ["--include-crds"]
+            options += ["--namespace", chart.namespace, "--kube-version", chart.kube_version]
             options += [f"--values={root / path}" for path in values]
             options += [f"--api-versions={version}" for version in chart.api_versions]
             return [helm, "template", *options, "--", chart.release, str(root / "chart")]

@@ -48,6 +48,7 @@ class HelmRelease:
     valuesFiles: files of values, from the folder of this file on; a later one wins
     values: values that win over those of files
     hooks: Apply places install and upgrade hooks like any other object, Skip leaves them out; else they are errors
+    skipCrds: leave out what the crds/ folders of the chart and its subcharts hold, as with Argo CD and Flux
     kubeVersion: the version of Kubernetes that the chart is told
     apiVersions: APIs that the chart is told the clusters have, such as monitoring.coreos.com/v1
     """
@@ -58,5 +59,6 @@ class HelmRelease:
     values_files: tuple[NonEmpty, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
     hooks: Hooks | None = None
+    skip_crds: bool = False
     kube_version: Annotated[str, _matching(_VERSION, "must be a version such as 1.36 or 1.36.0; correct it")] = "1.36.0"
     api_versions: tuple[Annotated[str, _matching(_API, "must be an API version such as apps/v1; correct it")], ...] = ()

@@ -16,10 +16,12 @@ from gitfleet.formats.yaml_reader import Document, LineFault, ParsedFile
 
 
 def declared_scopes(readings: Iterable[FileReading], built: Iterable[SourceFile]) -> dict[GroupKind, bool]:
-    """Whether the kinds of all CRDs of a commit are namespaced."""
+    """Whether the kinds of all CRDs of a commit are namespaced, those that releases skip included."""
     values = (item.value for reading in readings for item in reading.objects)
     bodies: list[Any] = [value.body for value in values if isinstance(value, Manifest)]
-    bodies += [document.value for source in built if source.parsed for document in source.parsed.documents]
+    for source in built:
+        documents = (*source.definitions, *(source.parsed.documents if source.parsed else ()))
+        bodies += [document.value for document in documents]
     definitions = (definition_of(body) for body in bodies if isinstance(body, dict) and body.get("metadata"))
     return {one.kind: one.namespaced for one in definitions if one is not None}
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from gitfleet.desired.paths import is_build_file
 from gitfleet.desired.readings import Contents, FileReading, read_file
-from gitfleet.formats.yaml_reader import ParsedFile
+from gitfleet.formats.yaml_reader import Document, ParsedFile
 from gitfleet.model.state import FleetState
 
 SYMLINK: Final = "120000"
@@ -24,7 +24,7 @@ class SourceFile:
 
     `parsed` is None when the bytes were not read; `why` may say so in words. `reading` is what `read_file` said of the
     same path and blob before, if the caller kept it: the file is then not read again. `sources` are the files and
-    folders of which it was built, `namespace` is that of a Helm release.
+    folders of which it was built, `namespace` is that of a Helm release, `definitions` are the CRDs that it skips.
     """
 
     blob: str
@@ -35,6 +35,7 @@ class SourceFile:
     reading: FileReading | None = None
     sources: tuple[str, ...] = ()
     namespace: str = ""
+    definitions: tuple[Document, ...] = ()
 
     def read(self, path: str, contents: Contents) -> FileReading | None:
         """The file typed, from memory where it can be; None when there is nothing to read."""

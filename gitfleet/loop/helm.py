@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,7 @@ from gitfleet.ports.helm import Chart, HelmRenderer
 
 _API_VERSION: Final = f"{GITFLEET_GROUP}/v1alpha1"
 _MOST_NAMED: Final = 3
+_CRDS: Final = re.compile(r"(?:charts/[^/]+/)*crds/.+\.(?:ya?ml|json)")
 _UNUSED: Final = LoopText.HELM_CHART_NOTHING_RENDERS(
     helm_release_file=HELM_RELEASE_FILE, ignore_file=desired.IGNORE_FILE
 )
@@ -99,7 +101,10 @@ class Charts:
                 raise BadInput(LoopText.EVERY_RESTART_SET_VALUES_MAKE(sentence=sentence))
             sources = tuple(sorted((*release.paths, release.chart)))
             parsed = replace(first, documents=documents)
-            return desired.SourceFile(blob="", parsed=parsed, sources=sources, namespace=value.namespace)
+            crds = tuple(_definitions(chart)) if value.skip_crds else ()
+            return desired.SourceFile(
+                blob="", parsed=parsed, sources=sources, namespace=value.namespace, definitions=crds
+            )
 
         return self._outputs.of(key, build, said.shown)
 
@@ -222,6 +227,13 @@ def _below(folder: str, ordered: Sequence[str]) -> Iterator[str]:
         yield ordered[position]
 
 
+def _definitions(chart: Chart) -> Iterator[Document]:
+    """What the crds/ folders of a chart and its subcharts hold: clusters are to have it from elsewhere."""
+    for path, content in sorted(chart.files.items()):
+        if _CRDS.fullmatch(path):
+            yield from desired.parse_file(path, content).documents
+
+
 def _is_encrypted(values: bytes) -> bool:
     documents = desired.parse_file("values.yaml", values).documents if b"sops" in values else ()
     return any(is_sops_encrypted(document.value) for document in documents)
@@ -250,5 +262,6 @@ def _chart(
         values=(*given, canonical_json(dict(value.values))),
         kube_version=value.kube_version,
         api_versions=value.api_versions,
+        skip_crds=value.skip_crds,
     )
     return said.chart

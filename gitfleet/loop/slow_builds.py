@@ -183,7 +183,7 @@ class SlowHelm:
     def render(self, chart: Chart) -> bytes:
         """HelmRenderer.render."""
         files = (part for path in sorted(chart.files) for part in (path, chart.files[path]))
-        named = (chart.release, chart.namespace, chart.kube_version, *chart.api_versions)
+        named = (chart.release, chart.namespace, chart.kube_version, str(chart.skip_crds), *chart.api_versions)
         key = _digest("helm", *named, *files, *chart.values)
         made = (partial(renderer.render, chart) for renderer in (self.quick, self.whole))
         return self.slow.output(f"the release {chart.release}", key, *made)

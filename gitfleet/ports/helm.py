@@ -18,6 +18,7 @@ class Chart:
     values: tuple[bytes, ...] = ()
     kube_version: str
     api_versions: tuple[str, ...] = ()
+    skip_crds: bool = False
 
 
 class HelmRenderer(Protocol):
@@ -25,5 +26,6 @@ class HelmRenderer(Protocol):
     nothing is fetched, no plug-in runs."""
 
     def render(self, chart: Chart) -> bytes:
-        """The chart's YAML stream, CRDs and hooks included. BadInput says what helm said, in the same words for the
-        same chart; MissingPart that there is no helm, RetryLater that it was ended."""
+        """The chart's YAML stream, with its hooks, and with the CRDs of its crds/ folders unless they are skipped.
+        BadInput says what helm said, in the same words for the same chart; MissingPart that there is no helm,
+        RetryLater that it was ended."""

@@ -204,6 +204,20 @@ def test_an_object_whose_scope_nobody_knows_is_an_error_of_the_whole_release(rel
     ]
 
 
+@pytest.mark.parametrize("where", ["crds", "charts/db/crds"])
+@pytest.mark.parametrize("skips", [False, True])
+def test_crds_of_a_chart_may_be_left_out_and_its_objects_are_known_still(
+    releases: Releases, where: str, skips: bool
+) -> None:
+    templated = CRD.replace("SCOPE", "Namespaced").replace("widgets", "gadgets").replace("Widget", "Gadget")
+    files = {f"{CHART}/{where}/w.yaml": CRD.replace("SCOPE", "Namespaced"), **chart(f"{CHART}/charts/db")}
+    own = release("  skipCrds: true\n" if skips else "")
+    desired = releases.read({**NAMESPACE, **files, OWN: own, **chart(widget=WIDGET, gadgets=templated)})
+    crds = ["CustomResourceDefinition/gadgets.acme.example.com"]
+    crds += [] if skips else ["CustomResourceDefinition/widgets.acme.example.com"]
+    assert (faults(desired), placed(desired)) == ([], [*crds, "Widget/shop/one"])
+
+
 def hook(kind: str, events: str) -> str:
     return f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: hook, annotations: {{helm.sh/hook: '{events}'}}}}\n"
 

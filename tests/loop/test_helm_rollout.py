@@ -211,6 +211,18 @@ def test_crds_of_a_chart_are_placed_as_other_objects_are(world: BuiltWorld) -> N
     assert world.state().faults == ()
 
 
+def test_crds_that_a_release_begins_to_skip_are_not_deleted_before_a_person_says_so(world: BuiltWorld) -> None:
+    by_name = {"group": "apiextensions.k8s.io", "version": "v1", "kind": "CustomResourceDefinition"}
+    world.commit(placement("crds", policy=pick_fixed("eu-1"), selectors=[by_name]))
+    world.write({f"{CHART}/crds/w.yaml": CRD.replace("SCOPE", "Namespaced"), f"{CHART}/templates/w.yaml": WIDGET})
+    world.settle()
+    with world.nothing_deleted():
+        world.write({OWN: release("  skipCrds: true\n")})
+        world.settle()
+    assert len(world.state().holds) == 1
+    assert world.live("eu-1", "CustomResourceDefinition", "widgets.acme.example.com", namespace="") is not None
+
+
 def test_a_release_file_that_becomes_a_link_keeps_what_it_placed(world: BuiltWorld) -> None:
     with world.nothing_deleted():
         world.repo.put_entry("main", OWN, "120000", b"../elsewhere.yaml", world.clock.now())

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass, field
-from typing import cast
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, cast
 
 import pytest
 
 from gitfleet.errors import BadInput, GitfleetError, RetryLater
-from gitfleet.loop.slow_builds import QUICK_SECONDS, SlowBuilds
+from gitfleet.loop.slow_builds import QUICK_SECONDS, SlowBuilds, SlowHelm
 from gitfleet.loop.texts import LoopText
+from gitfleet.ports.helm import Chart
 from gitfleet.simulation.clock import ManualClock
 
 ENDED = RetryLater("was ended before it was done")
@@ -154,3 +156,27 @@ def test_who_only_looks_waits_for_the_end_once() -> None:
     programs.go_on.set()
     assert [programs.ask("a"), programs.ask("a")] == [str(ENDED)] * 2
     assert (programs.quick, programs.whole) == ([], ["a"])
+
+
+@dataclass(slots=True)
+class Ended:
+    """A renderer that is always ended, and the charts that it was given."""
+
+    charts: list[Chart] = field(default_factory=list)
+
+    def render(self, chart: Chart) -> bytes:
+        """HelmRenderer.render."""
+        self.charts.append(chart)
+        raise ENDED
+
+
+def test_a_chart_that_differs_in_anything_is_another_build() -> None:
+    ended = Ended()
+    helm = SlowHelm(SlowBuilds(clock=ManualClock()), ended, ended)
+    chart = Chart(release="web", namespace="shop", files={"a": b"1"}, kube_version="1.36.0")
+    other: dict[str, Any] = {"files": {"a": b"2"}, "values": (b"x",), "api_versions": ("a/v1",), "skip_crds": True}
+    charts = [chart, *(replace(chart, **{one.name: other.get(one.name, "other")}) for one in fields(Chart))]
+    for one in [*charts, *charts]:
+        with suppress(RetryLater):
+            helm.render(one)
+    assert ended.charts == charts
