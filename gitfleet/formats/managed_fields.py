@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from gitfleet.formats.canonical_json import NotJson, parse_json
 from gitfleet.formats.json_values import JsonObject, JsonValue
+from gitfleet.formats.kind_fields import keys_by_field
 
 MAPPING: Final = (dict, Mapping)
 """Checked in this order: isinstance of an abstract class is slow."""
@@ -27,24 +28,7 @@ OwnedFields = Mapping[str, Any] | None
 OwnedItems = tuple[tuple[tuple[tuple[str, JsonValue], ...], Mapping[str, Any]], ...] | None
 """The items of a list that is a map: the keys and values of each, and the node below it."""
 
-_NAME: Final = (("name",),)
-LIST_KEYS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
-    "containers": _NAME,
-    "initContainers": _NAME,
-    "ephemeralContainers": _NAME,
-    "env": _NAME,
-    "volumes": _NAME,
-    "imagePullSecrets": _NAME,
-    "webhooks": _NAME,
-    "resourceClaims": _NAME,
-    "schedulingGates": _NAME,
-    "ownerReferences": (("uid",),),
-    "volumeMounts": (("mountPath",),),
-    "volumeDevices": (("devicePath",),),
-    "hostAliases": (("ip",),),
-    "topologySpreadConstraints": (("topologyKey", "whenUnsatisfiable"),),
-    "ports": (("containerPort", "protocol"), ("port", "protocol")),
-}
+LIST_KEYS: Final = keys_by_field()
 """By which fields the items of a list of a built-in kind are identified, the first of them always there; where a field
 name stands for several lists, each in turn."""
 _KEY_DEFAULTS: Final[Mapping[str, JsonValue]] = {"protocol": "TCP"}

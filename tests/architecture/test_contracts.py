@@ -38,7 +38,7 @@ PURE_IMPORTS = {
 }  # fmt: skip
 """What the core may import beside itself. None of it does I/O, reads a clock, draws random numbers or logs."""
 MORE_IMPORTS = {
-    "formats": {"cel_expr_python", "cronsim", "orjson", "ruamel.yaml", "yaml", "zoneinfo"},
+    "formats": {"cel_expr_python", "cronsim", "orjson", "pkgutil.get_data", "ruamel.yaml", "yaml", "zoneinfo"},
     "loop": {"io", "tarfile"},  # archives of charts are taken apart in memory
 }
 """What one package of the core may import besides."""

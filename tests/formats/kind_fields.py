@@ -1,4 +1,4 @@
-"""Makes the table of `gitfleet.formats.kind_fields` from the OpenAPI document of a Kubernetes release.
+"""Makes the data of `gitfleet.formats.kind_fields` from the OpenAPI document of a Kubernetes release.
 
     python -m tests.formats.kind_fields swagger.json
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import sys
-import textwrap
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial
@@ -38,22 +37,29 @@ _OF_EVERY_KIND = frozenset({"apiVersion", "kind", "metadata", "status"})
 
 Types = dict[str, dict[str, str]]
 """The types of the fields of each type."""
+Lists = dict[str, dict[str, list[str]]]
+"""The keys of the lists of each type that are maps to server-side apply, and no keys for those that are sets."""
 
 
-def types_of(document: Mapping[str, Any]) -> Types:
-    """The types of built-in kinds (`apiVersion/kind`) and of what they consist of."""
+def data_of(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything in the data file."""
     definitions: Mapping[str, Any] = document["definitions"]
     kinds: Types = {}
     found: Types = {}
-    wanted: list[str] = []
+    of_kinds: dict[str, str] = {}
+    served: set[str] = set()
+    wanted: list[str] = [f"{_META}ObjectMeta"]
     code = partial(_code, definitions, wanted)
-    for definition in definitions.values():
+    for full_name, definition in definitions.items():
         for kind in definition.get("x-kubernetes-group-version-kind", ()):
             row = BUILT_IN_KINDS.get((kind["group"], kind["kind"]))
+            name = "/".join(filter(None, (kind["group"], kind["version"], kind["kind"])))
+            if row is not None:
+                served.add(name)
             if row is not None and row.selectable and kind["version"].removeprefix("v").isdigit():
                 parts = definition["properties"].items()
-                name = "/".join(filter(None, (kind["group"], kind["version"], kind["kind"])))
                 kinds[name] = {field: code(schema) for field, schema in parts if field not in _OF_EVERY_KIND}
+                of_kinds[full_name] = name
     while wanted:
         if (name := wanted.pop()) not in found:
             found[name] = {}
@@ -61,7 +67,19 @@ def types_of(document: Mapping[str, Any]) -> Types:
                 field: "mapping" if field == "status" and "$ref" in schema else code(schema)
                 for field, schema in definitions[name]["properties"].items()
             }
-    return _shortened(kinds, found)
+    names = _short_names(found)
+    every = kinds | {names[name]: fields for name, fields in found.items()}
+    types = {name: {f: _renamed(code, names) for f, code in fields.items()} for name, fields in every.items()}
+    return {"fields": types, "lists": _lists(definitions, names | of_kinds), "served": sorted(served)}
+
+
+def _lists(definitions: Mapping[str, Any], names: Mapping[str, str]) -> Lists:
+    lists: Lists = {}
+    for full_name, name in names.items():
+        for field, schema in definitions[full_name]["properties"].items():
+            if schema.get("x-kubernetes-list-type") in ("map", "set"):
+                lists.setdefault(name, {})[field] = schema.get("x-kubernetes-list-map-keys", [])
+    return lists
 
 
 def _code(definitions: Mapping[str, Any], wanted: list[str], schema: Mapping[str, Any]) -> str:
@@ -89,12 +107,10 @@ def _code(definitions: Mapping[str, Any], wanted: list[str], schema: Mapping[str
             return _SCALARS[other]
 
 
-def _shortened(kinds: Types, found: Types) -> Types:
+def _short_names(found: Types) -> dict[str, str]:
     """Names without their package where only one type has them."""
     count = Counter(name.rpartition(".")[2] for name in found)
-    names = {name: ".".join(name.split(".")[-1 if count[name.rpartition(".")[2]] == 1 else -3 :]) for name in found}
-    every = kinds | {names[name]: fields for name, fields in found.items()}
-    return {name: {f: _renamed(code, names) for f, code in fields.items()} for name, fields in every.items()}
+    return {name: ".".join(name.split(".")[-1 if count[name.rpartition(".")[2]] == 1 else -3 :]) for name in found}
 
 
 def _renamed(code: str, names: Mapping[str, str]) -> str:
@@ -102,24 +118,22 @@ def _renamed(code: str, names: Mapping[str, str]) -> str:
     return code[: len(code) - len(bare)] + names.get(bare, bare)
 
 
-def table_of(types: Types) -> str:
-    """The text of the table."""
-    rows: list[str] = []
-    for name, fields in sorted(types.items()):
-        by_code: dict[str, list[str]] = {}
-        for field, code in sorted(fields.items()):
-            by_code.setdefault(code, []).append(field)
-        rows.append(f"{name}: " + "; ".join(f"{code} {' '.join(listed)}" for code, listed in sorted(by_code.items())))
-    return textwrap.fill(" | ".join(rows), 120, break_long_words=False, break_on_hyphens=False)
+def text_of(data: Mapping[str, Any]) -> str:
+    """The text of the data file: a type on each line."""
+    parts = []
+    for name, part in data.items():
+        if isinstance(part, dict):
+            rows = [f"{json.dumps(key)}: {json.dumps(value, sort_keys=True)}" for key, value in sorted(part.items())]
+            parts.append(f"{json.dumps(name)}: {{\n" + ",\n".join(rows) + "\n}")
+        else:
+            parts.append(f"{json.dumps(name)}: [\n" + ",\n".join(map(json.dumps, part)) + "\n]")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def main() -> None:
-    """Write the table into the module that has it."""
-    module = Path(kind_fields.__file__)
-    head, mark, _ = module.read_text().partition('_TABLE: Final = """\n')
-    table = table_of(types_of(json.loads(Path(sys.argv[1]).read_text())))
-    rest = module.read_text().partition('\n"""\n# The end of the table.\n')[2]
-    module.write_text(f'{head}{mark}{table}\n"""\n# The end of the table.\n{rest}')
+    """Write the data file."""
+    document = json.loads(Path(sys.argv[1]).read_text())
+    Path(kind_fields.__file__).with_suffix(".json").write_text(text_of(data_of(document)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A real API server refuses what is a fault for its type, takes what is none, and has the types of the table."""
+"""A real API server refuses what is a fault for its type, takes what is none, and has the data of the file."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import pytest
 
 from gitfleet.api.objects import JsonObject, key_of
 from gitfleet.desired.field_types import type_breaks
-from gitfleet.formats.kind_fields import field_types
+from gitfleet.formats.kind_fields import field_types, list_keys, served_kinds
 from gitfleet.formats.kinds import BUILT_IN_KINDS
 from gitfleet.formats.yaml_reader import parse_documents
-from tests.formats.kind_fields import types_of
+from tests.formats.kind_fields import data_of
 from tests.realparts.control_plane import ApiServer
 
 CASES = Path(__file__).parents[2] / "desired" / "cases"
@@ -73,6 +73,8 @@ def test_what_is_taken_is_no_fault(server: ApiServer) -> None:
         assert (*tried(server, body), type_breaks(body)) == (201, "", []), body["kind"]
 
 
-def test_the_table_has_the_types_of_the_server(server: ApiServer) -> None:
+def test_the_data_are_those_of_the_server(server: ApiServer) -> None:
     _, document = ask(server, "/openapi/v2")
-    assert types_of(document) == field_types()
+    data = data_of(document)
+    assert (data["fields"], data["lists"]) == (field_types(), list_keys())
+    assert served_kinds().issuperset(data["served"]), "alpha versions are served only when asked for"
