@@ -116,7 +116,7 @@ def _inner_breaks(inner: Any, envelope: Manifest, scopes: Mapping[GroupKind, boo
     key = key_of(inner)
     breaks = kind_breaks(key)
     if is_sops_encrypted(inner):
-        breaks.append(((METADATA,), DesiredText.SAYS_OBJECT_ENCRYPTED_SOPS()))
+        return [*breaks, ((METADATA,), DesiredText.SAYS_OBJECT_ENCRYPTED_SOPS())]
     if sentence := scope_break(known_scope(key.group_kind, scopes), key.kind, key.namespace):
         breaks.append((("metadata", "namespace"), sentence))
     elif key.group_kind == GroupKind("", "Namespace") and is_reserved_namespace(key.name):

@@ -1,6 +1,7 @@
-"""Whether the fields of built-in kinds have the types that an API server decodes (`formats.kind_fields`).
+"""Whether the fields of built-in kinds are ones that an API server decodes (`formats.kind_fields`) and server-side
+apply can merge (`formats.apply_schema`).
 
-Only types are judged: what is required, allowed or in range is the server's to say. No sentence repeats a value.
+What is required, allowed or in range is the server's to say. No sentence repeats a value.
 """
 
 from __future__ import annotations
@@ -13,22 +14,41 @@ from gitfleet.api import Break
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.texts import ApiText
 from gitfleet.desired.texts import DesiredText
-from gitfleet.formats.kind_fields import field_types
+from gitfleet.formats.apply_schema import Misfit, misfits
+from gitfleet.formats.kind_fields import RELEASE, field_types
+from gitfleet.formats.near_names import did_you_mean
 from gitfleet.formats.quantities import InvalidQuantity, parse_quantity
+from gitfleet.formats.sentences import named_briefly
 
 NO_MAPPING: Final = DesiredText.MUST_MAPPING_CORRECT()
+_OWNERS: Final = ("metadata", "ownerReferences")
+"""Taken off before the object is placed."""
 _FINALIZERS: Final = {"finalizers": "[string"}
 """Of an object's metadata, what is neither judged by `identity` nor taken off before the object is placed."""
 
 
 def type_breaks(body: JsonObject) -> list[Break] | None:
-    """Every field of an object that has a wrong type; None for a kind or version whose types are not known."""
+    """Every field of an object that has a wrong type, is not one of its kind, or has the key of another list item; None
+    for a kind or version whose types are not known."""
     fields = field_types().get(f"{body.get('apiVersion')}/{body.get('kind')}")
     if fields is None:
         return None
     metadata = body.get("metadata")
     breaks = _of_fields(_FINALIZERS, metadata) if isinstance(metadata, dict) else []
-    return [(("metadata", *place), sentence) for place, sentence in breaks] + _of_fields(fields, body)
+    breaks = [(("metadata", *place), sentence) for place, sentence in breaks] + _of_fields(fields, body)
+    return breaks + [(m.place, _sentence(m)) for m in misfits(body) if m.place[:2] != _OWNERS]
+
+
+def _sentence(misfit: Misfit) -> str:
+    if misfit.first is not None and misfit.keys:
+        keys = named_briefly(misfit.keys, len(misfit.keys))
+        return DesiredText.SAME_KEYS_AS_ANOTHER_ITEM(keys=keys, first=misfit.first)
+    if misfit.first is not None:
+        return DesiredText.SAME_AS_ANOTHER_ITEM(first=misfit.first)
+    if misfit.is_null:
+        return NO_MAPPING
+    hint = did_you_mean(str(misfit.place[-1]), misfit.declared, "remove it")
+    return DesiredText.NOT_FIELD_OF_RELEASE(release=RELEASE, hint=hint)
 
 
 def _of_fields(fields: Mapping[str, str], value: Mapping[str, Any]) -> list[Break]:

@@ -69,6 +69,7 @@ class DesiredText(TextTable):
     KIND_REPO_NEITHER_DEFINITION_NOR = (
         "is a kind of {in_words} of which the repo has neither a definition nor an object, so that "
     )
+    KIND_NO_LONGER_SERVED = "is of no version of {kind} that Kubernetes {release} serves; remove the object"
     LIMITS_NOTHING = "it limits nothing"
     LONGER_CHARACTERS_SIMPLIFY_PATTERN = "is longer than {longest_pattern} characters; simplify the pattern"
     LOST_MANIFEST_STILL_LIE = "lost its manifest, and {first}{more} still lie in it, so it stays as it was; put the manifest back (with kustomize, list it under `resources`), or remove what lies in it too{near}"
@@ -94,6 +95,7 @@ class DesiredText(TextTable):
     MUST_STRING_ADD = "must be a string; add it, or put it in quotes"
     MUST_STRING_CORRECT = "must be a string; correct it"
     MUST_TRUE_FALSE = "must be true or false, without quotes; correct it"
+    NAMESPACE_DROPPED = "is dropped, since {kind} is a cluster-scoped kind; remove it"
     NAMESPACED_KIND_SELECT_NAMESPACE = (
         "{selector} is a namespaced kind; select its Namespace, or use a ResourcePlacement"
     )
@@ -125,6 +127,7 @@ class DesiredText(TextTable):
         "is not after batch {partition} (lastBatchToRollout), so it cannot change while the rollout runs"
     )
     NOT_DECLARED_HERE = "is not declared here, and {old} of this name is gone; did you mean {old}? If not, remove "
+    NOT_FIELD_OF_RELEASE = "is not a field of Kubernetes {release}, and API servers refuse unknown fields; {hint}"
     NOT_GITIGNORE_PATTERN = "is not a gitignore pattern; correct it or remove the line"
     NOT_GO_CLUSTER_SCOPED_KIND = "does not go with {kind}, which is a cluster-scoped kind; remove it"
     NOT_GROUP_YOU_MEAN = "is not the group of {name}; did you mean {group}/{versions}?"
@@ -165,22 +168,33 @@ class DesiredText(TextTable):
     OVERRIDES_NOTHING_SINCE_WRITTEN = (
         "overrides nothing, since {key} is written in {version}; write that, and its fields"
     )
+    PATCHES_BELOW_MISSING_FIELD = (
+        "{key} has no {parent} in git ({origin}), only on API servers that fill it in; add {parent} as a whole"
+    )
     PINNED_ALREADY_REMOVE_ONE_TWO = "is pinned by {origin} already; remove one of the two"
     PUT_BACK_CHANGE_TARGET = "{sentence}; put it back, or change the target"
     QUERY_NOTHING_GIVES = "has a query ({origin}) with {name}, which nothing gives; {hint}"
     READ_RESOURCE_PLACED = "is read as a resource to be placed, which gitfleet does not act on; move it to {home}"
-    READ_V1_LIST_LIST_ITEMS = "is read as a v1 List with a list of `items`, and not within another; correct it"
+    READ_V1_LIST_LIST_ITEMS = "is read as a list with a list of `items`, and not within another; correct it"
     RECORD_NAMES_NEITHER_WORKLOAD_NOR = "the record of {record} names neither a workload nor a placement"
     REMOVE_DOCUMENT_MOVE_RESOURCES_PLACED = "remove the document, or move it to resources/ to have it placed"
     REMOVE_OBJECT_ONE_COMMIT_ADD = "remove the object in one commit and add it again in another to change it"
     REMOVE_ONE_TWO = "remove one of the two, or let `clusters` of each select other clusters"
     REMOVE_WRITE_VALUE_YOUR_OWN = "{sentence}; remove it, or write a value of your own"
+    REMOVES_MISSING_FIELD = "{key} has no such field in git ({origin}); remove this patch"
+    REPLACES_MISSING_FIELD = (
+        "{key} has no such field in git ({origin}), only on API servers that fill it in; write `op: add`"
+    )
     REQUIRED_ADD_CONTEXT = "is required; add a context, a kubeconfig, inCluster, pull or simulated (docs/clusters.md)"
     REQUIRED_CLUSTER_SCOPED_KIND = "is required in a cluster-scoped kind; add that of the {metric_template}"
     REQUIRED_SINCE_NAMESPACED_KIND = "is required, since {kind} is a namespaced kind; add it"
     RESERVED_NAMESPACE_CANNOT_PLACED = "is a reserved namespace, which cannot be placed; name another"
     RUN_CANNOT_BEGIN = "the run cannot begin"
     RUN_FAILS = "the run fails"
+    SAME_AS_ANOTHER_ITEM = "is the same as item {first}, and API servers refuse that; remove one of the two"
+    SAME_KEYS_AS_ANOTHER_ITEM = (
+        "has the same {keys} as item {first}, and API servers refuse that; remove one of the two"
+    )
     SAYS_OBJECT_ENCRYPTED_SOPS = "says that the object is encrypted with SOPS; write it to a file of its own"
     SAYS_OBJECT_ENCRYPTED_SOPS_GITFLEET = (
         "says that the object is encrypted with SOPS, and gitfleet decrypts Secrets alone; write a Secret for it"
@@ -195,6 +209,7 @@ class DesiredText(TextTable):
     THOSE_COMPARISONS_MOST = "those that there are ({most_compared} comparisons at most); correct the others first"
     TOO_LARGE_READ = "is too large to be read"
     UNLESS_PLACED_CLUSTERS = "{sentence}, unless it is to be placed on clusters"
+    VERSION_NO_LONGER_SERVED = "is not served by Kubernetes {release} and later; write {api_version}"
     WHERE_GITFLEET_RUNS = "{sentence} {kind} where gitfleet runs: without one nothing is rolled out"
     WORKLOAD_ROLLOUT_WRITES_WHILE_MOVES = (
         "is what a workload rollout writes while it moves pods, of which none is available then"

@@ -16,11 +16,13 @@ from gitfleet.api.definitions import CRD
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey, key_of
 from gitfleet.api.scenarios import DEFAULT_DELAY, Delay
 from gitfleet.errors import BadInput
+from gitfleet.formats.apply_schema import misfits
 from gitfleet.model.observations import LiveObject
 from gitfleet.simulation import kinds, statuses
 from gitfleet.simulation.defaults import with_defaults
 from gitfleet.simulation.fields import as_typed, content_of
 from gitfleet.simulation.pods.model import Workload
+from gitfleet.simulation.refusals import untyped
 
 
 @dataclass(slots=True)
@@ -70,6 +72,12 @@ def wrongly_typed(body: JsonObject) -> str:
         if path != "metadata.finalizers" and not all(isinstance(item, Mapping) for item in items or ()):
             return f"an item of {path} is not a mapping"
     return ""
+
+
+def check_schema(body: JsonObject) -> None:
+    """Refused when server-side apply cannot merge the object."""
+    if isinstance(body.get("metadata"), Mapping) and (found := [misfit.said for misfit in misfits(body)]):
+        raise untyped(key_of(body), found)
 
 
 def _at(body: JsonObject, path: str) -> Any:

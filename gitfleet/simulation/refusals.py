@@ -71,6 +71,14 @@ def invalid(key: ObjectKey, field: str, why: str) -> Refused:
     return Refused(422, "Invalid", message, name=key.name, group=key.group, kind=key.kind, causes=causes)
 
 
+def untyped(key: ObjectKey, misfits: Sequence[str]) -> Refused:
+    """The object does not fit the schema by which server-side apply merges. A real server gives no reason."""
+    lines = misfits[0] if len(misfits) == 1 else "\n  ".join(("errors:", *misfits))
+    version = key.api_version if key.group else f"/{key.version}"
+    what = f"{key.namespace}/{key.name}; {version}, Kind={key.kind}"
+    return Refused(500, "", f"failed to create typed patch object ({what}): {lines}")
+
+
 def owned_by_others(conflicts: Sequence[tuple[str, str]]) -> Refused:
     """An apply without force would change fields of others: (manager, path) for each."""
     causes = [

@@ -22,6 +22,7 @@ from gitfleet.model.observations import LiveObject
 from gitfleet.simulation import controllers, kinds, statuses
 from gitfleet.simulation.bodies import (
     Stored,
+    check_schema,
     next_metadata,
     owned_content,
     patched,
@@ -144,6 +145,7 @@ class MemoryServer:
     ) -> LiveObject:
         """Server-side apply: the object as it is afterwards. With a `uid` in its metadata it is laid over that object
         only, with a `resourceVersion` over that very version only. Refused as a server refuses."""
+        check_schema(body)
         if wrong := wrongly_typed(body):
             raise bad_request(f"the object cannot be decoded: {wrong}")
         key = key_of(body)

@@ -10,6 +10,7 @@ from gitfleet.api.objects import JsonObject, Manifest
 from gitfleet.desired import SourceFile, parse_file, read_file
 from gitfleet.desired.texts import DesiredText
 from gitfleet.errors import BadInput
+from gitfleet.formats.kind_fields import RELEASE
 from tests import builders
 from tests.desired.commits import read
 from tests.sops_files import AgeKey, encrypted
@@ -103,7 +104,8 @@ def test_what_kustomize_or_helm_made_is_not_decrypted() -> None:
 
 def test_a_plain_secret_may_say_sops() -> None:
     assert faults(builders.to_yaml(builders.secret("shop", "a", {"sops": "x"}))) == []
-    assert faults(builders.to_yaml({**builders.config_map("shop", "a"), "sops": {"what": "ever"}})) == []
+    (fault,) = faults(builders.to_yaml({**builders.config_map("shop", "a"), "sops": {"what": "ever"}}))
+    assert fault.endswith("sops: " + DesiredText.NOT_FIELD_OF_RELEASE(release=RELEASE, hint="remove it"))
 
 
 def test_a_process_that_decrypts_judges_the_values_and_repeats_none() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,12 +15,17 @@ from hypothesis import strategies as st
 from gitfleet.adapters.kube.http_transport import HttpTransport
 from gitfleet.adapters.kube.logins import Endpoint, FixedLogin, Login
 from gitfleet.api.objects import JsonObject, key_of
+from gitfleet.desired.field_types import type_breaks
+from gitfleet.formats.kind_fields import field_types, list_keys
+from gitfleet.formats.kinds import BUILT_IN_KINDS
+from gitfleet.formats.yaml_reader import parse_documents
 from gitfleet.ports.transport import Request, Transport
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import SimulatedCluster
 from tests import builders as make
 from tests.realparts.api_server import ApiServer
 
+CASES = Path(__file__).parents[1] / "desired" / "cases"
 MANAGERS = ("gitfleet", "other")
 JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 APPLY = {"Content-Type": "application/apply-patch+yaml", "Accept": "application/json"}
@@ -238,6 +244,106 @@ def test_refusals_are_the_same_down_to_the_words(real: Side) -> None:
     ours = {about: _comparable(reported) for about, reported in _refused_everywhere(simulated(real.namespace), name)}
     assert ours == theirs
     assert all(status >= 400 for status, *_ in theirs.values())
+
+
+def _reached() -> Iterator[tuple[str, list[tuple[str, str, str]], str]]:
+    """Every type of the built-in kinds that both servers serve, once: its kind, the way to it (the type that has a
+    field, the field, its type), and its name."""
+    seen: set[str] = set()
+    for kind in (f"{'/'.join(filter(None, (row.group, row.versions[-1])))}/{row.kind}" for row in SERVED):
+        todo: list[tuple[str, list[tuple[str, str, str]]]] = [(kind, []), ("ObjectMeta", [("", "metadata", "")])]
+        for name, way in todo:
+            if name in seen:
+                continue
+            seen.add(name)
+            yield kind, way, name
+            for field, code in field_types()[name].items():
+                # What stands behind "?" is no field to a server: it may be anything.
+                if code.lstrip("[{") in field_types() and field != "managedFields":
+                    todo.append((code.lstrip("[{"), [*way, (name, field, code)]))
+
+
+SERVED = [
+    row
+    for row in BUILT_IN_KINDS.values()
+    if row.versions and f"{'/'.join(filter(None, (row.group, row.versions[-1])))}/{row.kind}" in field_types()
+]
+
+
+def _keys(type_: str, keys: Sequence[str], number: int) -> dict[str, Any]:
+    types = field_types()[type_]
+    return {key: number if types[key].startswith("int") else f"a{number}" for key in keys}
+
+
+def _object(kind: str, way: list[tuple[str, str, str]], value: Any) -> JsonObject:
+    """An object of a kind with a value at the end of a way."""
+    for owner, field, code in reversed(way):
+        keys = list_keys().get(owner, {}).get(field, ())
+        for sign in reversed(code[: len(code) - len(code.lstrip("[{"))]):
+            value = [{**_keys(code.lstrip("["), keys, 1), **value}] if sign == "[" else {"k": value}
+        value = {field: value}
+    api_version, _, name = kind.rpartition("/")
+    metadata = {"name": "x", **value.get("metadata", {})}
+    return {"apiVersion": api_version, "kind": name, **value, "metadata": metadata}
+
+
+def _corpus() -> Iterator[JsonObject]:
+    """Good and bad objects: each type with a field that it does not have, each list that server-side apply merges with
+    items of one key, of two, and none at all."""
+    for kind, way, name in _reached():
+        yield _object(kind, way, {"notThere": 1})
+        for field, keys in list_keys().get(name, {}).items():
+            type_ = field_types()[name][field][1:]
+            one, other = (_keys(type_, keys, n) for n in (1, 2)) if keys else (1, 2) if type_ == "int32" else ("a", "b")
+            yield _object(kind, way, {field: [one, other]})
+            yield _object(kind, way, {field: [one, other, one, one]})
+            if keys:
+                yield _object(kind, way, {field: [one, None]})
+            if keys and name != "v1/ServiceAccount":  # the only keys without a default, which OpenAPI does not show
+                yield _object(kind, way, {field: [{}, {}]})
+
+
+def _misfits_said(reported: tuple[int, Any]) -> set[str]:
+    """What server-side apply says of an object before it is looked at otherwise; what else is refused is the same."""
+    status, body = reported
+    if status != 500:
+        return set()
+    about, _, lines = body["message"].partition("): ")
+    return {f"{about}: {line.strip()}" for line in lines.removeprefix("errors:\n").split("\n")}
+
+
+def _compare_typed(real: Side, bodies: Iterable[JsonObject]) -> None:
+    memory = simulated(real.namespace)
+    for body in bodies:
+        row = BUILT_IN_KINDS[key_of(body).group_kind]
+        prefix = f"/apis/{body['apiVersion']}" if row.group else f"/api/{body['apiVersion']}"
+        inside = f"/namespaces/{real.namespace}" if row.namespaced else ""
+        namespace = {"namespace": real.namespace} if row.namespaced else {}
+        sent = {**body, "metadata": {**body["metadata"], **namespace}}
+        path = f"{prefix}{inside}/{row.plural}/{body['metadata']['name']}"
+        query = {"fieldManager": "gitfleet", "force": "true", "fieldValidation": "Strict"}
+        theirs = real.send("PATCH", path, query={**query, "dryRun": "All"}, body=sent, headers=APPLY)
+        ours = memory.send("PATCH", path, query=query, body=sent, headers=APPLY)
+        # A real server ends with the first field of a mapping that it does not know, in whatever order.
+        assert _misfits_said(theirs) <= _misfits_said(ours), (body, ours, theirs)
+        assert (ours[0] == 500) == (theirs[0] == 500), (body, ours, theirs)
+        if "ownerReferences" not in body["metadata"]:  # these are taken off before anything is placed
+            assert bool(type_breaks(sent)) == (theirs[0] == 500), (body, theirs)
+
+
+def test_what_does_not_fit_the_schema_is_refused_in_the_same_words(real: Side) -> None:
+    """The objects of a case of `validate`, and a sample of the corpus."""
+    text = (CASES / "what-server-side-apply-refuses.yaml").read_bytes()
+    documents = [document.value for document in parse_documents(text, max_bytes=1 << 20).documents]
+    _compare_typed(real, [body for body in documents if (key_of(body).group_kind) in BUILT_IN_KINDS])
+    _compare_typed(real, list(_corpus())[::25])
+
+
+@pytest.mark.soak("real")
+def test_the_whole_corpus_is_refused_in_the_same_words(real: Side) -> None:
+    bodies = list(_corpus())
+    assert len(bodies) > 400
+    _compare_typed(real, bodies)
 
 
 def test_pages_and_discovery_look_the_same(real: Side) -> None:

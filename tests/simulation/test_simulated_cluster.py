@@ -18,6 +18,7 @@ from gitfleet.errors import BadInput
 from gitfleet.model.observations import Availability
 from gitfleet.observe import availability_of
 from gitfleet.ports.clusters import ClusterClient
+from gitfleet.ports.transport import Request
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import ClusterEvent, SimulatedCluster, SimulatedCrash
 from gitfleet.simulation.rules import matches
@@ -409,17 +410,34 @@ def test_what_the_server_does_not_take(body: dict[str, Any], code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "done"),
+    ("body", "said"),
     [
-        ("ConfigMap", (False, "Invalid")),
-        ("Secret", (False, "Invalid")),
-        ("ServiceAccount", (True, "Applied")),
+        ({"spec": {"a": "b"}}, ".spec: field not declared in schema"),
+        (
+            {"metadata": {"finalizers": ["x.io/a", "x.io/a"]}},
+            '.metadata.finalizers: duplicate entries for key [="x.io/a"]',
+        ),
     ],
 )
-def test_only_what_has_that_field_is_made_immutable(kind: str, done: tuple[bool, str]) -> None:
+def test_what_does_not_fit_the_schema_is_refused(body: dict[str, Any], said: str) -> None:
+    """tests/simulation/test_against_real_server.py has them all."""
+    sent = make.config_map("app", "cm")
+    sent = {**sent, **body, "metadata": {**sent["metadata"], **body.get("metadata", {})}}
+    lab = Lab()
+    query = {"fieldManager": "gitfleet", "fieldValidation": "Strict"}
+    path = "/api/v1/namespaces/app/configmaps/cm"
+    headers = {"Content-Type": "application/apply-patch+yaml"}
+    response = lab.cluster.request(Request(method="PATCH", path=path, query=query, body=sent, headers=headers))
+    message = f"failed to create typed patch object (app/cm; /v1, Kind=ConfigMap): {said}"
+    assert (response.status, response.json()["message"]) == (500, message)
+    assert lab.apply(sent) == (False, "Invalid")
+
+
+@pytest.mark.parametrize("kind", ["ConfigMap", "Secret"])
+def test_what_is_immutable_stays_so(kind: str) -> None:
     lab = Lab()
     assert lab.apply(make.an_object("v1", kind, "x", namespace="app", immutable=True)) == (True, "Applied")
-    assert lab.apply(make.an_object("v1", kind, "x", namespace="app", immutable=False)) == done
+    assert lab.apply(make.an_object("v1", kind, "x", namespace="app", immutable=False)) == (False, "Invalid")
 
 
 def test_drift_by_hand_is_told_by_its_owner() -> None:
