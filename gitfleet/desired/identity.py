@@ -7,12 +7,13 @@ from typing import Any, Final
 
 from gitfleet.api import Break
 from gitfleet.api.kinds import KINDS
-from gitfleet.api.objects import GroupKind, ObjectKey
+from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
 from gitfleet.api.texts import ApiText
 from gitfleet.api.values import is_namespace_name, is_object_name
 from gitfleet.desired.known_kinds import API_FIELDS, BUILT_IN, is_kubernetes_group
 from gitfleet.desired.texts import DesiredText
-from gitfleet.formats.kinds import BUILT_IN_KINDS
+from gitfleet.formats.kind_fields import RELEASE, served_kinds
+from gitfleet.formats.kinds import BUILT_IN_KINDS, BuiltInKind
 
 NO_KIND: Final = DesiredText.CANNOT_NAME_KIND()
 
@@ -21,6 +22,44 @@ def kind_breaks(key: ObjectKey) -> list[Break]:
     """What a server would say of an object's kind and version, as far as Kubernetes itself defines its group (D29)."""
     misnamed = BUILT_IN.misnamed(key.group, key.version, key.kind) if is_kubernetes_group(key.group) else None
     return [(API_FIELDS[misnamed.field], misnamed.sentence)] if misnamed is not None else []
+
+
+def version_warnings(key: ObjectKey) -> list[Break]:
+    """That no supported Kubernetes serves an object's version any more, and which one to write. A version that is newer
+    than those of the release is none of them."""
+    row = BUILT_IN_KINDS.get((key.group, key.kind))
+    if row is None or not is_kubernetes_group(key.group) or key.version not in row.all_versions:
+        return []
+    served = [number for number, version in enumerate(row.all_versions) if _is_served(row, version)]
+    if _is_served(row, key.version) or (served and row.all_versions.index(key.version) < served[0]):
+        return []
+    moved = [row] if served else [one for one in BUILT_IN_KINDS.values() if one.kind == row.kind and one.versions]
+    if not moved:
+        return [(("apiVersion",), DesiredText.KIND_NO_LONGER_SERVED(kind=key.kind, release=RELEASE))]
+    version = next(version for version in moved[0].all_versions if _is_served(moved[0], version))
+    return [
+        (("apiVersion",), DesiredText.VERSION_NO_LONGER_SERVED(release=RELEASE, api_version=_of(moved[0], version)))
+    ]
+
+
+def _is_served(row: BuiltInKind, version: str) -> bool:
+    return f"{_of(row, version)}/{row.kind}" in served_kinds()
+
+
+def _of(row: BuiltInKind, version: str) -> str:
+    return f"{row.group}/{version}" if row.group else version
+
+
+def without_needless_namespace(body: JsonObject) -> tuple[JsonObject, list[Break]]:
+    """An object of a cluster-scoped kind without the namespace that it names, as an API server drops it (D45), and the
+    warning about that."""
+    group, kind, metadata = str(body["apiVersion"]).rpartition("/")[0], str(body["kind"]), body.get("metadata")
+    is_needless = known_scope(GroupKind(group, kind), {}) is False
+    if not is_needless or not isinstance(metadata, Mapping) or not metadata.get("namespace"):
+        return body, []
+    rest = {name: value for name, value in metadata.items() if name != "namespace"}
+    sentence = DesiredText.NAMESPACE_DROPPED(kind=kind)
+    return {**body, "metadata": rest}, [(("metadata", "namespace"), sentence)]
 
 
 def scope_break(namespaced: bool | None, kind: str, namespace: str) -> str | None:

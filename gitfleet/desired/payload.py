@@ -13,6 +13,7 @@ from gitfleet.desired.encrypted import Decrypted, decrypted_breaks, encrypted_br
 from gitfleet.desired.identity import NO_KIND, kind_breaks, known_scope, metadata_breaks, scope_break
 from gitfleet.desired.texts import DesiredText
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.lists import is_list_kind
 from gitfleet.formats.sops import is_sops_encrypted
 
 
@@ -26,7 +27,7 @@ def read_manifest(
     kind = GroupKind(group, str(body["kind"]))
     if not is_kind_name(kind.kind):
         breaks.append((("kind",), NO_KIND))
-    elif kind == GroupKind("", "List"):
+    elif is_list_kind(body["apiVersion"], kind.kind):
         breaks.append((("kind",), DesiredText.READ_V1_LIST_LIST_ITEMS()))
     else:
         breaks += kind_breaks(ObjectKey(group, version, kind.kind, "", ""))

@@ -21,6 +21,7 @@ from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait
 from gitfleet.desired.approvals import approval_warnings
 from gitfleet.desired.encrypted import Decrypted
 from gitfleet.desired.exported import with_beginning
+from gitfleet.desired.identity import version_warnings, without_needless_namespace
 from gitfleet.desired.kinds import WRITTEN_BY_GITFLEET, is_our_group
 from gitfleet.desired.paths import IGNORE_FILE, is_ours, is_payload_path
 from gitfleet.desired.payload import read_manifest
@@ -249,13 +250,15 @@ def _top_breaks(kind: Kind, value: Mapping[str, Any], version: str) -> list[Brea
     return breaks
 
 
-def _read_payload(value: dict[str, Any], origin: Origin, label: str, decrypted: Decrypted | None) -> _Found:
+def _read_payload(value: JsonObject, origin: Origin, label: str, decrypted: Decrypted | None) -> _Found:
+    value, warnings = without_needless_namespace(value)
     identity = _identity_of(value)
     group, name = str(value["apiVersion"]).rpartition("/")[0], str(value["kind"])
     if any(is_near(group, one.group) and is_near(name, one.name) for one in _BUILDS):  # in a file of another name
         return _Found(label=label, breaks=[(("kind",), ONLY_A_BUILD_FILE)])
     manifest, breaks = read_manifest(value, origin, decrypted)
-    warnings = [] if identity is None else list(_misplaced(*identity))
+    warnings += [] if identity is None else _misplaced(*identity)
+    warnings += version_warnings(manifest.key) if manifest is not None else []
     return _Found(label=label, identity=payload_identity(identity), value=manifest, breaks=breaks, warnings=warnings)
 
 

@@ -39,7 +39,7 @@ __all__ = [
     "read_documents",
 ]
 
-PARSER_VERSION: Final = 7
+PARSER_VERSION: Final = 8
 """Grows with every change of what a file means; part of the cache key and of the encoded form."""
 MOST_FAULTS: Final = 1000
 """So many faults of one file are kept: nobody reads more, and each costs time in every pass."""
@@ -115,8 +115,8 @@ def lines_of(content: bytes, places: Sequence[tuple[int, Sequence[str | int]]]) 
     marks: Marks = {}
     built = read_stream(text, Profile.KUBERNETES, marks)
     found = {index: (line, value) for index, line, value in built.documents}
-    for index, of, place, item in items_of([(index, value) for index, _, value in built.documents]):
-        found[index] = (_line_below(*found[of], ("items", place), marks), item)
+    for index, of, place, _ in items_of([(index, value) for index, _, value in built.documents]):
+        found[index] = (_line_below(*found[of], ("items", place), marks), found[of][1]["items"][place])
     return [_line_below(*found.get(index, (1, None)), location, marks) for index, location in places]
 
 

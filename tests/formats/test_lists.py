@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from gitfleet.formats.kinds import BUILT_IN_KINDS
+from gitfleet.formats.lists import is_list_kind
 from gitfleet.formats.texts import FormatsText
 from gitfleet.formats.yaml_reader import Document, decode_parsed, encode_parsed, lines_of, parse_documents
 
@@ -37,6 +39,33 @@ def test_a_list_in_json() -> None:
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [{"kind": "A"}, {"kind": "B"}]}, indent=1)
     parsed = parse_documents(text.encode(), max_bytes=1 << 20)
     assert [(d.index, d.line, d.value) for d in parsed.documents] == [(1, 5, {"kind": "A"}), (2, 8, {"kind": "B"})]
+
+
+def test_a_list_of_a_built_in_kind() -> None:
+    """An API server's own lists leave the type out of their items."""
+    text = "apiVersion: v1\nkind: ConfigMapList\nitems:\n- data: {a: b}\n- {apiVersion: v1, kind: Secret}\n"
+    parsed = parse_documents(text.encode(), max_bytes=1 << 20)
+    assert parsed.documents == (
+        Document(1, 4, {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}}),
+        Document(2, 5, {"apiVersion": "v1", "kind": "Secret"}),
+    )
+    assert lines_of(text.encode(), [(1, ("data", "a")), (2, ("kind",))]) == [4, 5]
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "is_one"),
+    [
+        *((f"{row.group}/v1".lstrip("/"), f"{row.kind}List", True) for row in BUILT_IN_KINDS.values()),
+        ("v1", "List", True),
+        ("apps/v1", "List", False),
+        ("v1", "DeploymentList", False),
+        ("x.io/v1", "RoleList", False),
+        (1, "List", False),
+        ("v1", None, False),
+    ],
+)
+def test_which_kinds_are_lists(api_version: object, kind: object, is_one: bool) -> None:
+    assert is_list_kind(api_version, kind) is is_one
 
 
 def test_a_list_of_no_items_is_nothing() -> None:
