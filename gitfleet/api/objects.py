@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple, TypeAlias
+from typing import Annotated, Final, NamedTuple, TypeAlias
 
 from gitfleet.api.annotations import Default
 from gitfleet.api.layout import document
@@ -13,6 +13,8 @@ from gitfleet.formats.json_values import JsonValue as JsonValue
 
 Identity: TypeAlias = tuple[str, str, str, str]
 """(group, kind, namespace, name) of an object, whatever its version."""
+NAME_LABEL: Final = "kubernetes.io/metadata.name"
+"""The label of every Namespace that has its name as value (Kubernetes reference, well-known labels)."""
 
 
 class GroupKind(NamedTuple):
@@ -87,8 +89,11 @@ class Manifest:
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """metadata.labels, empty when there are none."""
-        return (self.body.get("metadata") or {}).get("labels") or {}
+        """metadata.labels, and of a Namespace the label of its name, which every API server sets (D41)."""
+        written = (self.body.get("metadata") or {}).get("labels") or {}
+        if (self.key.group, self.key.kind) == ("", "Namespace"):
+            return {**written, NAME_LABEL: self.key.name}
+        return written
 
 
 def key_of(body: JsonObject) -> ObjectKey:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from gitfleet.api.labels import InvalidSelector, LabelRequirement, LabelSelector
+from gitfleet.api.objects import NAME_LABEL
 from gitfleet.formats.renames import Renames
 
 Pair: TypeAlias = tuple[str, str]
@@ -55,7 +56,8 @@ class NearLabels:
     def of(self, then: Mapping[str, str], now: Mapping[str, str]) -> Iterator[int]:
         """The numbers of the selectors that an object does not have the labels of, and nearly has them now; with one of
         them missing, where it has others since `then`."""
-        near = frozenset(meant for pair in pairs_in(now) for meant in self._meant(pair))
+        # The label that a server gives a Namespace is its name, which is no slip for another one.
+        near = frozenset(meant for pair in pairs_in(now) if pair[0] != NAME_LABEL for meant in self._meant(pair))
         asking = {number for pair in (*near, *pairs_in(now)) for number in self._asking.get(pair, ())}
         for number in sorted(asking):
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.objects import NAME_LABEL
 from gitfleet.model.near_labels import NearLabels
 
 Labels = dict[str, str]
@@ -38,6 +39,8 @@ UNKNOWN = expressing(LabelRequirement("stage", "Like", ("old",)), team="shop")
         (SHOP, {"team": "shop"}, {}, False),
         (LabelSelector({"team": "shop-1"}), {}, {"team": "shop-2"}, False),
         (LabelSelector({"app.kubernetes.io/name": "shop"}), {}, {"app.kubernetes.io/part-of": "shop"}, False),
+        (LabelSelector({NAME_LABEL: "shop"}), {}, {NAME_LABEL: "shpo"}, False),
+        (LabelSelector({NAME_LABEL: "shop", "team": "a"}), {}, {NAME_LABEL: "shop", "taem": "a"}, True),
         (TWO, {}, {"team": "shpo", "tier": "front"}, True),
         (TWO, {}, {"team": "shpo", "tier": "fron"}, True),
         (TWO, {}, {"team": "shpo", "tier": "back"}, False),

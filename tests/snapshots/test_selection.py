@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfleet.api.labels import LabelRequirement, LabelSelector
-from gitfleet.api.objects import GroupKind, Manifest
+from gitfleet.api.objects import NAME_LABEL, GroupKind, Manifest
 from gitfleet.api.placements import ResourceSelector
 from gitfleet.snapshots import index_payload, is_propagated, select, snapshot_order
 from gitfleet.snapshots.texts import SnapshotsText
@@ -60,6 +60,11 @@ TIER_X = LabelSelector(match_labels={"tier": "x"})
             [pick("Namespace", label_selector=LabelSelector(match_labels={"team": "a"}))],
             ["Namespace/web", "ConfigMap/web/settings", "Deployment/web/app"],
         ),
+        (
+            [pick("Namespace", label_selector=LabelSelector(match_labels={"kubernetes.io/metadata.name": "web"}))],
+            ["Namespace/web", "ConfigMap/web/settings", "Deployment/web/app"],
+        ),
+        ([pick("ClusterRole", label_selector=LabelSelector(match_labels={NAME_LABEL: "reader"}))], []),
         ([pick("ClusterRole")], ["ClusterRole/reader", "ClusterRole/writer"]),
         ([pick("ClusterRole", label_selector=TIER_X)], ["ClusterRole/reader"]),
         (
