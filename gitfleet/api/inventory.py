@@ -21,6 +21,7 @@ class InventoryEntry:
     where it comes from: others made it, and all that they have in it would go with it; it stays so while that very
     object is owned. `protected_by` is why it is not to be deleted, by the last apply: an annotation of that manifest
     (its name and the word that is known), or that it was taken over, where the manifest does not ask for the deletion.
+    `finished` is a Job that completed and that its TTL may remove: it is not made again for the same manifest.
     `keeps` names what was released in it (a Namespace, a definition) because of that: who deletes the one deletes the
     other. It leaves only when the server says NotFound, or by a release that is reported.
     """
@@ -32,6 +33,7 @@ class InventoryEntry:
     shape_digest: str | None = None
     to_be_made: bool = False
     taken_over: bool = False
+    finished: bool = False
     protected_by: str | None = None
     keeps: tuple[str, ...] = ()
 

@@ -15,7 +15,7 @@ from gitfleet.apply.protection import TAKES_ALONG, is_taken_over, protected_by
 from gitfleet.formats.managed_fields import FIELD_MANAGER, is_own_apply, managed_entries
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Create, Delete, Operation, Outcome, Release, Update
+from gitfleet.model.operations import Create, Delete, Keep, KeepCode, Operation, Outcome, Release, Update
 from gitfleet.model.state import Inventory
 
 BEFORE_FIRST_APPLY: Final = "before-first-apply"
@@ -95,7 +95,8 @@ def _intended(before: InventoryEntry | None, operation: Create | Update) -> Inve
     if entry.uid is not None:
         if live is not None and live.uid == entry.uid:
             return entry
-        entry = replace(entry, uid=None, applied_digest=None, shape_digest=None, taken_over=False, protected_by=None)
+        entry = replace(entry, uid=None, applied_digest=None, shape_digest=None, taken_over=False, finished=False)
+        entry = replace(entry, protected_by=None)
     taken = live is not None and (is_taken_over(entry) or may_be_made_by_others(entry, live))
     made = live is None or entry.to_be_made
     return replace(entry, to_be_made=made, taken_over=taken, protected_by=protected_by({}, taken_over=taken))
@@ -123,6 +124,10 @@ def settle_inventory(
         if isinstance(operation, Release):
             _drop(entries, operation)
             _note_kept(entries, operation.keeping, operation.key, is_kept=True)
+        elif isinstance(operation, Keep) and operation.key.kind == "Job" and _may_vanish_finished(operation):
+            entry = entries.get(operation.key.identity)
+            if entry is not None and entry.placement == operation.placement:
+                entries[operation.key.identity] = replace(entry, finished=True)
     for outcome in outcomes:
         if outcome.ok:
             about = partial(Subject.of_object, outcome.operation.key, outcome.operation.cluster)
@@ -148,6 +153,16 @@ def _settle_one(outcome: Outcome, entries: dict[Identity, InventoryEntry], compa
         _note_kept(entries, [("", "Namespace", "", operation.key.namespace)], operation.key, is_kept=False)
     elif isinstance(operation, Release) or (isinstance(operation, Delete) and outcome.live is None):
         _drop(entries, operation)
+
+
+def _may_vanish_finished(kept: Keep) -> bool:
+    """Whether a Job as applied is complete, so that the TTL of its manifest removes it (D43). Not one that failed."""
+    if kept.code is not KeepCode.IN_PLACE or kept.live is None or kept.manifest is None or kept.key.group != "batch":
+        return False
+    spec, status = kept.manifest.body.get("spec") or {}, kept.live.body.get("status") or {}
+    complete = {"type": "Complete", "status": "True"}.items()
+    conditions = (c for c in status.get("conditions") or () if isinstance(c, Mapping))
+    return spec.get("ttlSecondsAfterFinished") is not None and any(complete <= c.items() for c in conditions)
 
 
 def _drop(entries: dict[Identity, InventoryEntry], operation: Release | Delete) -> None:

@@ -52,23 +52,31 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
         return _of_another(holder, manifest, work, live, claims)
     entry = claims.entries.get(identity)
     if live is None:
-        known = entry is not None and entry.uid is not None
-        made = request.compared.ignored.made(manifest)
-        return Create(
-            cluster=work.cluster,
-            placement=work.placement,
-            manifest=made,
-            rendered=None if made is manifest else manifest,
-            reason=ApplyText.REMOVED_FROM_CLUSTER(key=key) if known else ApplyText.NOT_CLUSTER_YET(key=key),
-            wave=wave_of(key.group, key.kind),
-            needs=needs_of(manifest, claims),
-            force=_forces(work, None),
-        )
+        return _make(manifest, work, entry, claims)
     if is_terminating(live):
         return left_alone(manifest, work, live, KeepCode.TERMINATING, ApplyText.BEING_DELETED_MADE_AGAIN_ONCE(key=key))
     if entry is None or (entry.uid is None and not is_unreported(entry, live)) or entry.uid not in (None, live.uid):
         return _take_over(manifest, work, live, entry, claims)
     return _reapply(manifest, work, live, entry, claims)
+
+
+def _make(manifest: Manifest, work: Work, entry: InventoryEntry | None, claims: Claims) -> Operation:
+    """The object is not there: make it, unless it is a Job that is finished."""
+    key = manifest.key
+    if entry is not None and entry.finished and entry.applied_digest == manifest.digest:
+        return left_alone(manifest, work, None, KeepCode.FINISHED, ApplyText.FINISHED_REMOVED_TTL(key=key))
+    known = entry is not None and entry.uid is not None
+    made = claims.request.compared.ignored.made(manifest)
+    return Create(
+        cluster=work.cluster,
+        placement=work.placement,
+        manifest=made,
+        rendered=None if made is manifest else manifest,
+        reason=ApplyText.REMOVED_FROM_CLUSTER(key=key) if known else ApplyText.NOT_CLUSTER_YET(key=key),
+        wave=wave_of(key.group, key.kind),
+        needs=needs_of(manifest, claims),
+        force=_forces(work, None),
+    )
 
 
 def _is_as_applied(manifest: Manifest, work: Work, live: LiveObject, claims: Claims) -> bool:

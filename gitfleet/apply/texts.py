@@ -17,6 +17,7 @@ class ApplyText(TextTable):
     DELETED_ROLL_OUT = '; to have it deleted, roll it out with {prune}: "true" in its manifest before it is removed'
     DELETES_CLUSTER = "{override} {override_2} deletes it on this cluster, for {placement} {placement_2}"
     DIFFERS_FROM_MANIFEST = "{key} {found} and differs from its manifest: {first}{doubt}"
+    FINISHED_REMOVED_TTL = "{key} finished, and its ttlSecondsAfterFinished removed it"
     GOES_DELETED = "goes with {taker}, which is deleted"
     HANDED_OVER = "{key} is handed over to {holder} {holder_2}"
     HANDED_OVER_2 = "{key} is handed over by {placement} {placement_2}"

@@ -20,13 +20,14 @@ masked."""
 
 
 class KeepCode(StrEnum):
-    """Why nothing is done to an object. `FOUND_DIFF` and `NO_DIFF_FOUND` are ReportDiff's results; all but those and
-    `IN_PLACE` mean that it must be left alone for now: `HANDED_OVER` is another placement's already,
+    """Why nothing is done to an object. `FOUND_DIFF` and `NO_DIFF_FOUND` are ReportDiff's results; all but those,
+    `IN_PLACE` and `FINISHED` mean that it must be left alone for now: `HANDED_OVER` is another placement's already,
     `HANDED_OVER_LATER` until the placement leaves that has it,
     `KEPT_FOR_SUCCESSOR` until the one has it that selects it now,
-    `ROLLOUT` until a workload rollout has taken its pods away."""
+    `ROLLOUT` until a workload rollout has taken its pods away, `FINISHED` is a Job that completed and is gone."""
 
     IN_PLACE = "InPlace"
+    FINISHED = "Finished"
     FOUND_DIFF = "FoundDiff"
     NO_DIFF_FOUND = "NoDiffFound"
     UNREADABLE = "Unreadable"

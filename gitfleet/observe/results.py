@@ -28,7 +28,7 @@ from gitfleet.model.works import Work
 from gitfleet.observe.availability import availability_of, is_custom
 from gitfleet.observe.checks import NO_CHECKS, Checks
 from gitfleet.observe.customs import reports_generation
-from gitfleet.observe.fields import not_yet
+from gitfleet.observe.fields import AVAILABLE, not_yet
 from gitfleet.observe.texts import ObserveText
 
 ResultCode: TypeAlias = KeepCode | RefuseCode | OutcomeCode
@@ -171,6 +171,8 @@ def _of_kept(key: ObjectKey, kept: Keep, judge: _Judge) -> ObjectResult:
                 details=kept.details,
                 writers=kept.writers,
             )
+        case KeepCode.FINISHED:
+            return ObjectResult(key=key, state=ObjectState.IN_PLACE, code=kept.code, message="", verdict=AVAILABLE)
         case KeepCode.FOUND_DIFF | KeepCode.NO_DIFF_FOUND:
             return ObjectResult(
                 key=key,

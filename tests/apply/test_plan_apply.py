@@ -21,6 +21,7 @@ from gitfleet.model.operations import (
     Create,
     Delete,
     Keep,
+    KeepCode,
     Operation,
     Outcome,
     OutcomeCode,
@@ -30,6 +31,7 @@ from gitfleet.model.operations import (
     Update,
 )
 from gitfleet.model.works import Work
+from tests import builders as make
 from tests.apply.model_cluster import ModelCluster, config_map, manifest, namespace
 from tests.apply.strategies import apply_strategy
 
@@ -103,6 +105,51 @@ def test_server_side_apply_forces_only_when_told_to_or_against_the_time_before_i
     assert isinstance(updated, Update) and not updated.force
     reported = only(work(CM, force_conflicts=True, **ssa), live={CM.key: there}, inventory={CM.key: entry})
     assert isinstance(reported, Update) and reported.force
+
+
+def migration(ttl: int | None, image: str = "task:1") -> Manifest:
+    """A Job with a TTL."""
+    body = make.job("ns", "migrate", image)
+    body["spec"] |= {"ttlSecondsAfterFinished": ttl} if ttl is not None else {}
+    return manifest(body)
+
+
+def test_a_job_that_finished_and_is_gone_is_not_made_again() -> None:
+    """Its TTL removed it (D43); another content of it is another job."""
+    job = migration(60)
+    conditions = [{"type": "Complete", "status": "True"}]
+    there = live(job, status={"succeeded": 1, "conditions": conditions})
+    before = {job.key: owned(job, there)}
+    kept = only(work(job), live={job.key: there}, inventory=before)
+    after = settle_inventory(before, [], [kept])
+    assert after[job.key].finished
+
+    gone = only(work(job), live={job.key: None}, inventory=after)
+    assert isinstance(gone, Keep) and gone.code is KeepCode.FINISHED
+    assert settle_inventory(after, [], [gone]) is after
+    changed = migration(60, "task:2")
+    again = only(work(changed), live={job.key: None}, inventory=after)
+    assert isinstance(again, Create)
+    made = Outcome(operation=again, ok=True, code=OutcomeCode.APPLIED, live=live(changed, "u2"))
+    assert not settle_inventory(record_intended(after, [again]), [made], [again])[job.key].finished
+
+
+@pytest.mark.parametrize(
+    ("ttl", "status"),
+    [
+        (60, {"conditions": [{"type": "Failed", "status": "True"}]}),
+        (60, {"ready": 1}),
+        (60, {"conditions": [{"type": "Complete", "status": "False"}, "odd"]}),
+        (None, {"conditions": [{"type": "Complete", "status": "True"}]}),
+    ],
+    ids=["failed", "runs", "not yet", "no TTL"],
+)
+def test_a_job_that_somebody_else_removed_is_made_again(ttl: int | None, status: dict[str, Any]) -> None:
+    job = migration(ttl)
+    there = live(job, status=status)
+    before = {job.key: owned(job, there)}
+    after = settle_inventory(before, [], [only(work(job), live={job.key: there}, inventory=before)])
+    assert isinstance(only(work(job), live={job.key: None}, inventory=after), Create)
 
 
 def test_what_is_as_applied_is_kept() -> None:

@@ -416,6 +416,7 @@ def fleets(draw: st.DrawFn) -> FleetState:
                 shape_digest=draw(st.none() | texts),
                 to_be_made=draw(st.booleans()),
                 taken_over=draw(st.booleans()),
+                finished=draw(st.booleans()),
                 protected_by=draw(st.none() | texts),
             )
             for key in owned
