@@ -6,14 +6,18 @@ Sources: kubefleet.md §1 and §5 (one override for a resource, budgets), seed 0
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final, TypeAlias
+
+import jsonpatch
+import jsonpointer
 
 from gitfleet.api import Break
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.definitions import definition_of
 from gitfleet.api.fleet import FleetConfig
-from gitfleet.api.objects import GroupKind, Identity, Manifest, Origin
+from gitfleet.api.objects import GroupKind, Identity, JsonObject, JsonValue, Manifest, ObjectKey, Origin
 from gitfleet.api.overrides import Override, OverrideKey
 from gitfleet.api.pins import Pin
 from gitfleet.api.placements import Placement, PlacementKey, SelectionScope
@@ -34,6 +38,8 @@ from gitfleet.desired.updates import (
     placement_update_breaks,
     run_update_breaks,
 )
+from gitfleet.formats.canonical_json import canonical_json, parse_json
+from gitfleet.formats.sops import is_sops_encrypted
 from gitfleet.model.state import FleetState
 
 Refusals: TypeAlias = list[tuple[ReadObject, Break]]
@@ -188,6 +194,67 @@ def override_refusals(
             counts[override.key.kind] += 1
             taken.update((place, item) for place in places)
     return refused
+
+
+def patch_errors(objects: Iterable[ReadObject], kept: Container[Identity]) -> Refusals:
+    """Patches of what the object that they are for does not have: often a field that only an API server fills in (D41).
+    These overrides are not refused: without them, their objects would go out as they are.
+
+    Of each patch it is enough that any override of the object may have added its place. Objects that lie in envelopes,
+    or are meant by their Namespace alone, are not looked at, nor are overrides that are `kept` for another error.
+    """
+    items = list(objects)
+    manifests = {item.value.key: item.value for item in items if isinstance(item.value, Manifest)}
+    concerned: dict[ObjectKey, list[tuple[ReadObject, Override]]] = {}
+    for item, override in ((item, item.value) for item in items if isinstance(item.value, Override)):
+        for resource in override.resources if item.identity not in kept else ():
+            key = ObjectKey(resource.group, resource.version, resource.kind, override.key.namespace, resource.name)
+            concerned.setdefault(key, []).append((item, override))
+    errors: Refusals = []
+    for key, overrides in concerned.items():
+        if key in manifests and not is_sops_encrypted(manifests[key].body):
+            grown = _grown(manifests[key].body, [override for _, override in overrides])
+            errors += [(item, note) for item, one in overrides for note in _patch_breaks(one, manifests[key], grown)]
+    return errors
+
+
+def _grown(body: JsonObject, overrides: Iterable[Override]) -> JsonObject:
+    """The object with whatever the overrides may put there, on one cluster or another."""
+    grown: dict[str, Any] = _copied(body)
+    for patch in (patch for override in overrides for rule in override.rules for patch in rule.patches):
+        with suppress(jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, TypeError):
+            if patch.op != "remove":
+                step = {"op": patch.op, "path": patch.path, "value": _copied(patch.operand)}
+                jsonpatch.JsonPatch([step]).apply(grown, in_place=True)
+    return grown
+
+
+def _copied(value: JsonValue) -> JsonValue:
+    return parse_json(canonical_json(value))
+
+
+def _patch_breaks(override: Override, manifest: Manifest, grown: JsonObject) -> Iterator[Break]:
+    for number, rule in enumerate(override.rules):
+        for index, patch in enumerate(rule.patches):
+            needed = patch.path.rpartition("/")[0] if patch.op == "add" else patch.path
+            if _has(manifest.body, needed) or _has(grown, needed):
+                continue
+            parent, key, origin = patch.path.rpartition("/")[0], manifest.key, manifest.origin
+            if patch.op == "remove":
+                sentence = DesiredText.REMOVES_MISSING_FIELD(key=key, origin=origin)
+            elif _has(grown, parent):
+                sentence = DesiredText.REPLACES_MISSING_FIELD(key=key, origin=origin)
+            else:
+                sentence = DesiredText.PATCHES_BELOW_MISSING_FIELD(key=key, parent=parent, origin=origin)
+            yield ("spec", "policy", "overrideRules", number, "jsonPatchOverrides", index, "path"), sentence
+
+
+def _has(body: JsonObject, path: str) -> bool:
+    try:
+        jsonpointer.resolve_pointer(body, path)
+    except jsonpointer.JsonPointerException:
+        return False
+    return True
 
 
 def budget_warnings(objects: Iterable[ReadObject]) -> Refusals:

@@ -21,6 +21,7 @@ from gitfleet.desired.crosschecks import (
     connection_refusals,
     exported_warnings,
     override_refusals,
+    patch_errors,
     pin_refusals,
     scope_refusals,
     scopes_of,
@@ -111,6 +112,7 @@ def _read(
     pool.refuse([*pin_refusals(items, pool.recovery, request.changed), *config_refusals(items, pool.kept)])
     _deny(pool, scopes)
     errors = _keep_replaced(pool, gathered)
+    pool.faults += faults_at(patch_errors(pool.chosen.values(), pool.kept), request.contents)
     pool.faults += faults_at(_warnings(pool), request.contents, Severity.WARNING)
     read = CommitRead(errors, gathered.readings, pool.chosen)
     found = replace(_desired(pool, scopes), unclear=unclear_places(read, pool.faults), read_again=read_again(read))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
@@ -13,9 +14,13 @@ from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placing_policy import PlacingPolicy
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.sentences import and_more
 from gitfleet.model.works import Work
 from gitfleet.works.compiled import CompiledOverrides, OverrideFailed, OverridesOfCluster
 from gitfleet.works.texts import WorksText
+
+_MOST_NAMED: Final = 5
+"""So many failing overrides are named."""
 
 
 def render_work(
@@ -42,6 +47,8 @@ def render_work(
         concerned = OverridesOfCluster(map(overrides.get, references), cluster)
         judge = _Judge(overrides.policy, str(binding.placement), {} if texts is None else texts)
         manifests = tuple(_rendered(snapshot.manifests, concerned, judge))
+        if judge.failed:
+            raise OverrideFailed("; ".join(judge.failed[:_MOST_NAMED]) + and_more(len(judge.failed) - _MOST_NAMED))
         if enveloped:
             _refuse_twins(manifests)
     except OverrideFailed as error:
@@ -67,16 +74,21 @@ def empty_work(binding: Binding, snapshot: ResourceSnapshot, manifests: tuple[Ma
 @dataclass(frozen=True, slots=True)
 class _Judge:
     """What a placement's overrides may add to envelopes, and the texts of envelopes that were parsed already; `deleted`
-    is filled with what overrides leave out."""
+    is filled with what overrides leave out, `failed` with why they fail."""
 
     policy: PlacingPolicy
     placement: str
     texts: EnvelopeTexts
     deleted: dict[Identity, OverrideKey] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
 
     def overridden(self, manifest: Manifest, overrides: OverridesOfCluster) -> Manifest | None:
-        """The object as the cluster gets it; None when an override deletes it, with what it carries."""
-        body = overrides.apply(manifest.key, manifest.body)
+        """The object as the cluster gets it; None when an override fails, or deletes it with what it carries."""
+        try:
+            body = overrides.apply(manifest.key, manifest.body)
+        except OverrideFailed as error:
+            self.failed.append(str(error))
+            return None
         if isinstance(body, OverrideKey):
             self.deleted.update(dict.fromkeys((manifest.key.identity, *self._identities(manifest)), body))
             return None

@@ -13,7 +13,7 @@ from tests.texts import part
 GROUP = "apiVersion: placement.kubernetes-fleet.io/v1beta1\n"
 PLACEMENT = GROUP + "kind: ClusterResourcePlacement\nmetadata: {name: web}\nspec:\n  resourceSelectors:\n"
 SELECTOR = "  - {group: '', version: v1, kind: Namespace, name: web}\n"
-WEB = {"resources/web.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: web}}"}
+WEB = {"resources/web.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: web, labels: {}}}"}
 
 
 def warnings(text: str) -> list[str]:

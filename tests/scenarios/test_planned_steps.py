@@ -339,7 +339,8 @@ def test_an_override_that_cannot_be_applied_blocks(clusters: str) -> None:
     assert line.startswith(
         CliText.BLOCKED_CHANGES_NOTHING(placement="web", tuple="c1, c2, c3, c4 and 2 more", message="")
     )
-    assert Condition("errors").met(document) == ("1 " + CliText.CANNOT_ROLLED_OUT(count="placement"))
+    said = CliText.COMMIT_HAS(count="1 error"), CliText.CANNOT_ROLLED_OUT(count="1 placement")
+    assert Condition("errors").met(document) == " and ".join(said)
     world.settle()
     assert [b.cluster for b in world.bindings("web").values() if is_false(b.conditions, "Overridden")] == ["c1"]
 

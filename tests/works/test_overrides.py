@@ -244,6 +244,19 @@ def test_an_override_that_cannot_be_applied_says_where(patch: JsonPatch, message
     assert (work.error, work.manifests) == (f"{ON_SETTINGS}{message} (cluster east)", ())
 
 
+def test_every_object_that_overrides_fail_on_is_named() -> None:
+    overrides = [
+        override("ro", SETTINGS, rule(replace_("/data/zzz", "2")), ns="web"),
+        override("cro", ROLE, rule(JsonPatch("remove", "/zzz"))),
+    ]
+    work = render((NAMESPACE, SETTINGS, ROLE), overrides)
+    assert work.manifests == () and work.error is not None
+    assert [WorksText.NOTHING_IS_THERE(operation=op, name=name) in work.error for op, name in FAILED] == [True, True]
+
+
+FAILED = (("replace", "/data/zzz"), ("remove", "/zzz"))
+
+
 def test_a_label_that_makes_the_value_unreadable_is_said_without_it() -> None:
     patch = add("/data/x", "${MEMBER-CLUSTER-LABEL-KEY-region}")
     odd = replace(EAST, labels={"region": 'hunter2"'})
