@@ -24,9 +24,10 @@ def unused_bases(
         return
     refused = {fault.path for fault in request.accepted.faults if fault.severity is Severity.ERROR}
     in_force = {item.origin.path for item in recovery.placed().values()} | request.held.keys()
+    kept = refused | in_force
     for path, reading in faulty:
         sources = request.built[area_of(path)].sources
-        if reading.unreadable or path in refused | in_force or not set(sources).isdisjoint(changed):
+        if reading.unreadable or path in kept or not set(sources).isdisjoint(changed):
             continue
         first = reading.faults[0]
         message = "yields what cannot be placed, and no other kustomization builds on it; remove it, or correct "

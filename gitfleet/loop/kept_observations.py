@@ -78,11 +78,12 @@ class KeptObservations:
         vouched = {name for name in keys if self._vouched(clusters[name], keys[name], now)}
         probed = {name for name in vouched if now >= self._kept[name].check_at}
         left = {name for name in self._unanswered if self._is_left(clusters[name], keys[name], now)}
+        kept = vouched | left
         return self._remembered({
             **{name: self._kept[name].observation for name in vouched - probed},
             **{name: self._unanswered[name].observation for name in left},
             **self._probe(fanout, clusters, probed, now),
-            **self._read(fanout, clusters, {name: keys[name] for name in keys if name not in vouched | left}, now),
+            **self._read(fanout, clusters, {name: keys[name] for name in keys if name not in kept}, now),
         })  # fmt: skip
 
     def doubtful(self, decision: Decision, operations: Iterable[Operation]) -> frozenset[str]:

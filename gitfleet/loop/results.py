@@ -200,8 +200,9 @@ def _without_asking(record: PlacementRecord, plan: RolloutPlan | None, decision:
             asking.add(name)
     if not asking:
         return record
-    later = {held.cluster for held in plan.held} if plan is not None else set()
-    return replace(record, bindings=tuple(one for one in record.bindings if one.cluster not in asking | later))
+    if plan is not None:
+        asking |= {held.cluster for held in plan.held}
+    return replace(record, bindings=tuple(one for one in record.bindings if one.cluster not in asking))
 
 
 def all_frozen(waiting: Iterable[str], decision: Decision) -> bool:

@@ -37,6 +37,7 @@ class Successors:
     _selecting: dict[Identity, list[PlacementKey]] | None = None
     _content: dict[tuple[PlacementKey, str | None], frozenset[Identity]] = field(default_factory=dict)
     _bindings: dict[PlacementKey, dict[str, Binding]] = field(default_factory=dict)
+    _by_cluster: dict[PlacementKey, dict[str, list[Binding]]] = field(default_factory=dict)
     _held: dict[PlacementKey, list[tuple[Hold, Removal]]] | None = None
     _elsewhere: dict[tuple[PlacementKey, Identity], bool] = field(default_factory=dict)
 
@@ -172,12 +173,19 @@ class Successors:
             return frozenset()
         found = set[PlacementKey]()
         for key in {entry.placement for entry in owned.values()} & self.records.keys():
-            bindings = (one for one in self.records[key].bindings if one.cluster == work.cluster)
+            bindings = self._bindings_by_cluster(key).get(work.cluster, ())
             names = [name for one in bindings for name in (one.resource_snapshot, one.applied_snapshot) if name]
             times = [self._taken_at(key, name) for name in names]
             if times and all(time is not None and time <= mine for time in times):
                 found.add(key)
         return frozenset(found)
+
+    def _bindings_by_cluster(self, key: PlacementKey) -> dict[str, list[Binding]]:
+        if key not in self._by_cluster:
+            bindings = self._by_cluster[key] = {}
+            for binding in self.records[key].bindings:
+                bindings.setdefault(binding.cluster, []).append(binding)
+        return self._by_cluster[key]
 
     def _taken_at(self, key: PlacementKey, name: str) -> datetime | None:
         snapshot = self.records[key].snapshot_named(name)

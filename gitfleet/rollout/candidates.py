@@ -155,7 +155,7 @@ def _what(pinned_key: str) -> str:
 
 def _classify(out: Classes, request: RolloutRequest, position: int, binding: Binding, unavailable: timedelta) -> None:
     readiness = is_ready(binding, unavailable, request.now)
-    if readiness.ready and binding.cluster not in request.disturbed | request.lacking:
+    if readiness.ready and binding.cluster not in request.disturbed and binding.cluster not in request.lacking:
         out.ready.add(position)
         if binding.deleting is not None:
             out.leaving += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from time import process_time
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -98,6 +99,20 @@ def test_an_observation_of_which_anything_was_not_read_is_kept_no_longer_than_it
     asked = Asked(seen=seen)
     kept = kept_by(asked)
     assert [asked.pass_of(kept) for _ in range(3)] == [1, 1, 1]
+
+
+def test_a_quiet_pass_costs_in_proportion_to_the_clusters() -> None:
+    def quiet(number: int) -> float:
+        asked, names = Asked(), [f"c{each}" for each in range(number)]
+        kept, clusters = kept_by(asked), {name: replace(CLUSTER, name=name) for name in names}
+        keys, costs = dict.fromkeys(names, (ONE,)), []
+        for _ in range(4):
+            begin = process_time()
+            kept.observe(cast(Any, asked), clusters, keys)
+            costs.append(process_time() - begin)
+        return min(costs[1:])
+
+    assert quiet(4000) < 60 * quiet(200), "20 times as many clusters; a set of all for each one took 250 times as long"
 
 
 def test_another_connection_or_another_object_is_read() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
+from gitfleet.api.bindings import Binding
 from gitfleet.api.conditions import Status
 from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import PlacementKey
@@ -217,6 +219,27 @@ def test_a_work_of_older_content_names_those_that_have_no_newer_content_on_the_c
     pinned = replace(records[SHOP], conditions=(builders.condition("ClusterResourcePlacementPinned"),))
     assert Successors({WEB: web, SHOP: pinned}).outdated([old], owned) == {}
     assert Successors({WEB: web}).outdated([old], owned) == {}
+
+
+class CountedBindings(tuple[Binding, ...]):
+    """Bindings that note how often they are gone through."""
+
+    reads: ClassVar[int] = 0
+
+    def __iter__(self) -> Iterator[Binding]:
+        CountedBindings.reads += 1
+        return super().__iter__()
+
+
+def test_bindings_are_read_once_for_all_clusters() -> None:
+    clusters = tuple(f"c{number}" for number in range(50))
+    web = taken_at(WEB, *range(50), clusters=clusters)
+    records = {WEB: replace(web, bindings=CountedBindings(web.bindings)), SHOP: taken_at(SHOP, 100, 101)}
+    owned, found = {A.key: builders.entry(A.key, "web")}, Successors(records)
+    for name in clusters:
+        work = Work(placement=SHOP, cluster=name, generation=1, snapshot="shop-0-snapshot", manifests=(A,))
+        assert found.outdated([work], owned) == {SHOP: {WEB}}
+    assert CountedBindings.reads == 1
 
 
 def binding_on_c1(record: PlacementRecord, started: Status | None, message: str, **of: Any) -> PlacementRecord:
