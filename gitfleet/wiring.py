@@ -18,7 +18,7 @@ from gitfleet.adapters.git.signing import person_of
 from gitfleet.adapters.git_setup import make_repository, open_repository, work_tree_of
 from gitfleet.adapters.github_app import AppTokens
 from gitfleet.adapters.helm import HelmProgram
-from gitfleet.adapters.kube import CoreProvider, KubeDirectory, Provider, Timeouts, chosen_providers
+from gitfleet.adapters.kube import CoreProvider, KubeDirectory, Provider, Rests, Timeouts, chosen_providers
 from gitfleet.adapters.kustomize import KustomizeProgram
 from gitfleet.adapters.programs import end_programs
 from gitfleet.adapters.ref_watch import watcher_of
@@ -323,9 +323,16 @@ class _ListedProviders:
         return property_providers()
 
 
-def simulated_clusters(fleet: SimulatedFleet, clock: Clock, *, keep_in: Path | None = None) -> ClusterDirectory:
+def simulated_clusters(
+    fleet: SimulatedFleet,
+    clock: Clock,
+    *,
+    keep_in: Path | None = None,
+    rests: Callable[[MemberCluster], Rests] | None = None,
+) -> ClusterDirectory:
     """The adapter of clusters, its requests carried to the servers of a simulated fleet: one after the other, without
-    pauses, and asking no property provider but `core`, at once when a MemberCluster file says something new."""
+    pauses, and asking no property provider but `core`, at once when a MemberCluster file says something new. `rests`
+    is as KubeDirectory has it."""
 
     def core() -> Sequence[Provider]:
         key = f"core {fleet.descriptions}"
@@ -338,6 +345,7 @@ def simulated_clusters(fleet: SimulatedFleet, clock: Clock, *, keep_in: Path | N
         transports=lambda cluster: fleet.cluster(cluster.name),
         clock=clock,
     )
+    clients.rests = rests
     return SimulatedDirectory(fleet, clients, keep_in=keep_in)
 
 

@@ -38,7 +38,27 @@ class MemoryWatching:
     def keep(self, names: Collection[str]) -> None:
         """See Watching."""
 
+    def rests(self, cluster: MemberCluster) -> MemoryRests:
+        """What knows whether the properties of a cluster may have changed."""
+        return MemoryRests(self, cluster)
+
     def _at(self, name: str) -> Hashable | None:
         found = self.fleet.cluster(name)
         found.next_change()  # lets the time pass there
         return (found.memory.version, self._cuts.get(name, 0)) if found.reachable else None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRests:
+    """Whether nothing at all changed on a cluster."""
+
+    watching: MemoryWatching
+    cluster: MemberCluster
+
+    def mark(self) -> Hashable | None:
+        """This moment."""
+        return self.watching.mark(self.cluster, ())
+
+    def unchanged(self, mark: Hashable) -> bool:
+        """Whether nothing changed since."""
+        return self.watching.unchanged(self.cluster, mark)

@@ -47,7 +47,7 @@ class PullWorld(World):
             pull.writer = SteppedWriter(
                 pull.writer, Step.DELIVERY_PUSH, Step.DELIVERY_PUSHED, lambda step: driver.checkpoint(step)
             )
-        simulated = simulated_clusters(self.fleet, self.clock)
+        simulated = self.directory()
         chosen = ByConnection(real=simulated, simulated=simulated, pull=driver.pull, simulate_unconnected=True)
         driver.fanout = Fanout(directory=chosen, executor=None)
         return driver

@@ -94,6 +94,16 @@ def test_a_quiet_pass_asks_nobody_and_a_minute_later_only_for_their_health() -> 
     assert len([path for _, _, path in asked.requests if "configmaps" in path]) == len(NAMES)
 
 
+def test_an_idle_cluster_gets_less_than_a_request_a_minute() -> None:
+    world = placed()
+    with counting() as asked:
+        for _ in range(120):
+            world.advance(seconds=30)
+            world.reconcile()
+    assert set(asked.clusters) == set(NAMES)
+    assert len(asked.requests) < 60 * len(NAMES)
+
+
 def test_a_pass_for_one_changed_placement_asks_only_the_clusters_that_it_concerns() -> None:
     world = placed()
     with counting() as asked:

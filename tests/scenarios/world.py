@@ -24,6 +24,7 @@ from gitfleet.loop.trees import DesiredTrees
 from gitfleet.loop.workload_rollouts import WorkloadRollouts
 from gitfleet.model.events import Event
 from gitfleet.model.state import FleetState
+from gitfleet.ports.clusters import ClusterDirectory
 from gitfleet.ports.decryption import Decryptor
 from gitfleet.ports.rollout_calls import RolloutCalls
 from gitfleet.settings import Limits
@@ -107,7 +108,7 @@ class World:
             reader=self.repo,
             states=StateBranch(self.repo, self.repo, StateTrees(self.repo, trees, self.limits)),
             desired_trees=trees,
-            fanout=Fanout(directory=simulated_clusters(self.fleet, self.clock), executor=None),
+            fanout=Fanout(directory=self.directory(), executor=None),
             clock=self.clock,
             version="test",
             watching=self.watching,
@@ -117,6 +118,11 @@ class World:
         )
         self.start_with(driver)
         return driver
+
+    def directory(self) -> ClusterDirectory:
+        """The simulated clusters as a new process reaches them."""
+        rests = self.watching.rests if self.watching is not None else None
+        return simulated_clusters(self.fleet, self.clock, rests=rests)
 
     @property
     def calls(self) -> RolloutCalls:

@@ -11,7 +11,7 @@ write discovery to a predictable file that everybody can read and costs twice th
 from gitfleet.adapters.kube.client import KubeClient
 from gitfleet.adapters.kube.directory import KubeDirectory
 from gitfleet.adapters.kube.properties import CoreProvider
-from gitfleet.adapters.kube.properties_collecting import Provider, chosen_providers
+from gitfleet.adapters.kube.properties_collecting import Provider, Rests, chosen_providers
 from gitfleet.adapters.kube.wire import Timeouts
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "KubeClient",
     "KubeDirectory",
     "Provider",
+    "Rests",
     "Timeouts",
     "chosen_providers",
 ]
