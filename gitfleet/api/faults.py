@@ -16,6 +16,8 @@ MOST_OF_A_FILE: Final = 100
 MOST_IN_ALL: Final = 1000
 LONGEST_NAME: Final = 300
 LONGEST_MESSAGE: Final = 1000
+WHOLE_COMMIT: Final = "."
+"""The path of the fault for which a commit is refused as a whole."""
 
 
 class Severity(StrEnum):

@@ -130,6 +130,8 @@ def _report_unsettled(result: ReconcileResult, timeout: float) -> None:
         say(CliText.ALL_WAITS_FROZEN_LONGER(timeout=timeout))
     elif not result.settled:
         raise _not_settled(result, timeout)
+    if refusal := _refusal(result):
+        raise BadInput(refusal, hint=CliText.GITFLEET_VALIDATE_LISTS_ALL())
     fail_with_rollouts(result)
 
 
@@ -192,6 +194,13 @@ def fail_with_rollouts(result: ReconcileResult) -> None:
         )
 
 
+def _refusal(result: ReconcileResult) -> str:
+    """Why the commit is refused as a whole, "" where it is not."""
+    from gitfleet.api.faults import WHOLE_COMMIT
+
+    return next((fault.message for fault in result.state.faults if fault.path == WHOLE_COMMIT), "")
+
+
 def _not_settled(result: ReconcileResult, timeout: float) -> BadInput:
     waiting = (result.waiting or (CliText.CLUSTERS_STILL_MOVING(),))[0]
     return BadInput(
@@ -222,7 +231,7 @@ def show_result(result: ReconcileResult) -> None:
     for severity in Severity:
         faults = [str(fault) for fault in result.state.faults if fault.severity is severity]
         warn_some(severity.value, faults, CliText.GITFLEET_VALIDATE_LISTS_ALL())
-    if result.settled:
+    if result.settled and not _refusal(result):
         bound = sum(len(record.bindings) for record in result.state.placements.values())
         say(
             CliText.SETTLED_COMMIT_PLACEMENTS(

@@ -106,7 +106,7 @@ class LoopText(TextTable):
     FIELD_KUSTOMIZE_NOT_KNOW = 'has the field "{unknown}", which kustomize does not know; remove it'
     FIELD_KUSTOMIZE_NOT_KNOW_REMOVE = 'has the field "{unknown}" in {key}, which kustomize does not know; remove it'
     FIELD_WRITE = 'has the field "{key}"; write {meant}'
-    FILES_MOST_READ = "has {files} files, and at most {most} are read: {few}"
+    FILES_MOST_READ = "has {files} YAML and JSON files, and at most {most} are read: {few}"
     FLEETCONFIG_COMMIT_CAME_BEFORE = "the FleetConfig of commit {commit}, which came before it, has errors"
     FLEET_RECONCILED_ALL_SAME = "{error}; {until}, the fleet is reconciled all the same"
     FOLDERS_STILL_BUILT = "still being built: {names}"
@@ -252,7 +252,7 @@ class LoopText(TextTable):
     RECONCILING_FAILED_TIMES_ROW = "reconciling has failed {failed} times in a row"
     REDIRECTS_ANOTHER_ADDRESS = "{host} redirects to another address ({status}), which is not followed: name that one"
     REFERS_NOTHING_FETCHED = '{path} refers to "{value}"; nothing is fetched, copy it to below $defs of the schema'
-    REMOVE_FILES_KEEP_FLEET_REPO = "remove files, or keep the fleet in a repo of its own"
+    REMOVE_FILES_IGNORE_OTHERS = "remove files, or list those that are not for gitfleet in {ignore_file}"
     REMOVE_THAT_ANSWER = "remove that file, or change its status"
     RENDERED_BRANCH_CANNOT_WRITTEN = "the rendered branch {rendered} cannot be written: {error}"
     RENDERED_BRANCH_PUSHED = "rendered branch pushed"

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from gitfleet import desired
-from gitfleet.api.faults import Fault, LastGood
+from gitfleet.api.faults import WHOLE_COMMIT, Fault, LastGood
 from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.values import NamespacedName
@@ -146,8 +146,9 @@ class DesiredTrees:
             listing = self._listing(commit)
         except UnreadableCommit as error:
             return {}, LoopText.CANNOT_READ_PUT_COMMIT_TOP(reason=error.reason)
-        if (files := len(listing)) > (most := self._limits.files):
-            few = LoopText.REMOVE_FILES_KEEP_FLEET_REPO()
+        most = self._limits.files
+        if len(listing) > most and (files := len(desired.read_paths(listing, self._ignore_rules(listing)))) > most:
+            few = LoopText.REMOVE_FILES_IGNORE_OTHERS(ignore_file=desired.IGNORE_FILE)
             return {}, LoopText.FILES_MOST_READ(files=files, most=most, few=few)
         return listing, None
 
@@ -156,7 +157,7 @@ class DesiredTrees:
         older, last = state.observed_commit, Desired(commit=commit, holds_removals=True)
         accepted = LoopText.ACCEPTED_LAST_COMMIT(older=older[:12]) if older is not None else LoopText.ACCEPTED_LAST()
         sentence = LoopText.COMMIT_REFUSED_WHOLE(commit=commit[:12], refusal=refusal, accepted=accepted)
-        refused = Fault(".", 1, "", "", sentence)
+        refused = Fault(WHOLE_COMMIT, 1, "", "", sentence)
         if older is not None and older != commit:
             with suppress(BadInput):  # history was rewritten, and it is gone: what is missing does not count as removed
                 last = self.at(older, state)

@@ -7,11 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from gitfleet.cli.texts import CliText
+from gitfleet.loop.trees import DesiredTrees
+from gitfleet.ports.repos import TreeEntry
 from gitfleet.status.texts import StatusText
 from tests.cli.conftest import Shell, commit, git, with_usual_signals
 from tests.cli.test_validate import BAD
@@ -27,6 +30,25 @@ def test_once_then_until_settled(gitfleet: Shell, fleet: Path) -> None:
     assert settled.out.splitlines()[-1].startswith("web: Available is True: ")
     head = git(fleet, "rev-parse", "HEAD").strip()
     assert settled.err == (CliText.SETTLED_COMMIT_PLACEMENTS(commit=head[:12], count="2", bound="6") + "\n")
+
+
+@pytest.mark.parametrize("accepted", [False, True])
+def test_a_commit_that_is_refused_as_a_whole_is_not_settled(
+    gitfleet: Shell, fleet: Path, monkeypatch: pytest.MonkeyPatch, accepted: bool
+) -> None:
+    if accepted:
+        gitfleet("run", "--until-settled", fleet)
+        commit(fleet, {"docs/more.md": "more"})
+    reads, head = DesiredTrees._checked_listing, git(fleet, "rev-parse", "HEAD").strip()
+
+    def refuse(trees: DesiredTrees, asked: str) -> tuple[Mapping[str, TreeEntry], str | None]:
+        return ({}, "has too much") if asked == head else reads(trees, asked)
+
+    monkeypatch.setattr(DesiredTrees, "_checked_listing", refuse)
+    ended = gitfleet("run", "--until-settled", fleet)
+    assert ended.code == 1
+    assert f"commit {head[:12]} has too much" in ended.err
+    assert "settled at commit" not in ended.err + gitfleet("run", "--once", fleet).err
 
 
 @pytest.mark.parametrize("words", [["--once"], ["--until-settled", "--timeout", "0"]])

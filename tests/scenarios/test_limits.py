@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import pytest
 
+from gitfleet.desired import IGNORE_FILE
+from gitfleet.loop.texts import LoopText
 from gitfleet.settings import Limits
 from gitfleet.state import changed_files
 from tests import builders
 from tests.scenarios.world import STATE, World
 
 FEW = Limits(files=60)
+FEWER = LoopText.REMOVE_FILES_IGNORE_OTHERS(ignore_file=IGNORE_FILE)
 
 
 def settled(limits: Limits = FEW) -> World:
@@ -31,6 +34,23 @@ def too_many(world: World) -> None:
     world.write({**files, **web})
 
 
+@pytest.mark.parametrize(
+    "files",
+    [
+        {f"resources/web/{n}.go": "package web\n" for n in range(80)},
+        {f".github/{n}.yaml": "a: b\n" for n in range(80)},
+        {IGNORE_FILE: "src/\n", **{f"src/{n}.yaml": "a: b\n" for n in range(80)}},
+    ],
+    ids=["of another type", "hidden", "ignored"],
+)
+def test_files_that_are_not_read_do_not_count(files: dict[str, str]) -> None:
+    world = settled()
+    web = builders.repo_files_for(builders.deployment("web", "web", image="web:2"))
+    world.write({**files, **web})
+    world.settle()
+    assert (world.image("c1"), world.state().faults) == ("web:2", ())
+
+
 @pytest.mark.parametrize("restart", [False, True])
 def test_a_commit_with_too_many_files_is_refused_and_the_last_good_goes_on(restart: bool) -> None:
     world = settled()
@@ -43,7 +63,7 @@ def test_a_commit_with_too_many_files_is_refused_and_the_last_good_goes_on(resta
                 world.restart()
     assert (world.image("c1"), world.state().observed_commit) == ("web:1", accepted)
     (fault,) = world.state().faults
-    assert "has 85 files, and at most 60 are read" in str(fault)
+    assert LoopText.FILES_MOST_READ(files=85, most=60, few=FEWER) in str(fault)
     assert "at most 60 are read" in world.state_text("README.md")
     world.write({f"resources/web/{n}.yaml": None for n in range(80)})
     with world.nothing_deleted():
