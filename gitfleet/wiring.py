@@ -25,6 +25,7 @@ from gitfleet.adapters.ref_watch import watcher_of
 from gitfleet.adapters.report_files import save_report
 from gitfleet.adapters.sops import AgeDecryptor
 from gitfleet.adapters.state_dir import StateDirectory
+from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.fleet import Branches, FleetConfig, ListedProvider
 from gitfleet.api.scenarios import Scenario
 from gitfleet.errors import BadInput, GitfleetError, MissingPart

@@ -38,9 +38,7 @@ def mislabelled_warnings(objects: Iterable[ReadObject]) -> Refusals:
     present |= {(key, "") for key, _ in present}
     if len(present) * sum(map(len, selected.values())) > _MOST_COMPARED:
         return []
-    near = {
-        key: _near_key(key, selected, present) for key, _ in present if key not in selected and key not in topology
-    }
+    near = {key: _near_key(key, selected, present) for key, _ in present if key not in selected and key not in topology}
     values = {pair: _near_value(*pair, selected, present) for pair in present if pair[0] in selected and pair[1]}
     return [(item, note) for item, cluster in members for note in _notes(cluster, near, values)]
 

@@ -182,9 +182,9 @@ class KeptObservations:
 
 
 def _share(name: str) -> float:
-    """Between a half and one, always the same for a name: clusters that were read together are not asked together for
-    ever."""
-    return 1.0 - crc32(name.encode()) / 2**33
+    """Between three quarters and one, always the same for a name: clusters that were read together are not asked
+    together for ever."""
+    return 1.0 - crc32(name.encode()) / 2**34
 
 
 def _probed_after(cluster: MemberCluster) -> float:

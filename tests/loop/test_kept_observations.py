@@ -137,8 +137,18 @@ def test_health_is_asked_for_now_and_then_and_all_objects_less_often() -> None:
     for _ in range(int(2 * READ_AFTER / 10)):
         asked.pass_of(kept)
         clock.advance(10)
-    assert 3 <= asked.times <= 5, "after a half to the whole of it"
+    assert 2 <= asked.times <= 4, "after three quarters to the whole of it"
     assert 2 * READ_AFTER / PROBED_AFTER - 3 <= asked.checks <= 4 * READ_AFTER / PROBED_AFTER
+
+
+def test_no_cluster_is_asked_for_its_health_more_often_than_twice_in_three_minutes() -> None:
+    for number in range(40):
+        asked, clock, cluster = Asked(), ManualClock(), replace(CLUSTER, name=f"c{number}")
+        kept = KeptObservations(clock=clock, watching=asked.watching)
+        for _ in range(720):
+            kept.observe(cast(Any, asked), {cluster.name: cluster}, {cluster.name: (ONE,)})
+            clock.advance(5)
+        assert 28 <= asked.checks <= 40, "in an hour"
 
 
 def test_a_cluster_that_does_not_answer_is_kept_no_longer() -> None:

@@ -23,7 +23,7 @@ Kind = tuple[str, str, str]
 """Group, version and kind."""
 NAMESPACES: Final[Kind] = ("", "v1", "Namespace")
 _EVENTS: Final = f"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON}"
-_SHORTEST, _LONGEST = 40 * 60, 60 * 60
+_SHORTEST, _LONGEST = 80 * 60, 120 * 60
 """Seconds after which the server ends a watch: spread, so that those of a restarted process do not end together."""
 
 
