@@ -14,6 +14,8 @@ the machine does. Steps:
     restart  the first reconcile of a new process with its cache on disk
     cold     the same without any cache
     get      `gitfleet get crp` as a process
+
+Goals: from one size to the next no step costs more than in proportion to the fleet (exponents).
 """
 
 from __future__ import annotations
@@ -21,7 +23,6 @@ from __future__ import annotations
 import argparse
 import cProfile
 import json
-import math
 import os
 import pickle
 import pstats
@@ -35,6 +36,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.generated import LightFleet, Size, SteppedClock, commit_files
+from benchmarks.goals import Goals, exponent
 from gitfleet import wiring
 from gitfleet.cli.collector import collect_rarely
 from gitfleet.loop.driver import Driver
@@ -49,6 +51,8 @@ PASS_SECONDS = 5
 """How far the clock goes from one reconcile to the next while a fleet settles."""
 MOST_PASSES = 200
 QUIET_PASSES = 5
+MOST_EXPONENT = 1.25
+"""Linear, with what a busy machine adds."""
 Figures = dict[str, Any]
 
 
@@ -193,7 +197,7 @@ def child(size: Size, part: str, folder: Path, profile: str | None) -> None:
     print(json.dumps(run.figures))
 
 
-def show(figures: Figures, before: Figures | None) -> None:
+def show(figures: Figures, before: Figures | None, goals: Goals) -> None:
     """One size in words and numbers; `before` is the size that exponents are taken from."""
     print(f"{figures['size']}: {figures['bindings']} bindings, {figures['objects']} objects on clusters", flush=True)
     if not (figures["settled"] and figures["settled again"]):
@@ -207,7 +211,10 @@ def show(figures: Figures, before: Figures | None) -> None:
             extra.append(f"clusters {figures[f'{step} clusters']:.2f} s apart")
         extra += _ratio(figures, step)
         grown = _exponent(figures, before, step)
-        print(f"  {step:<8}{figures[step]:>9.2f} s CPU  {grown:<16}{', '.join(extra)}")
+        shown = "" if grown is None else f"exponent {grown:.2f}"
+        print(f"  {step:<8}{figures[step]:>9.2f} s CPU  {shown:<16}{', '.join(extra)}")
+        if grown is not None:
+            goals.at_most(f"{figures['size']}: {step}, exponent", grown, MOST_EXPONENT)
     print(
         f"  state branch after settling: {figures['state commits']} commits; "
         f"now {figures['state files']} files, {figures['state bytes'] / 2**20:.1f} MiB packed",
@@ -223,11 +230,10 @@ def _ratio(figures: Figures, step: str) -> list[str]:
     return [f"{figures[step] / max(figures[f'{step} baseline'], 0.001):.1f} times {beside[step]}"]
 
 
-def _exponent(figures: Figures, before: Figures | None, step: str) -> str:
+def _exponent(figures: Figures, before: Figures | None, step: str) -> float | None:
     if before is None or min(figures[step], before[step]) < 0.05 or figures["things"] == before["things"]:
-        return ""
-    grown = math.log(figures[step] / before[step]) / math.log(figures["things"] / before["things"])
-    return f"exponent {grown:.2f}"
+        return None
+    return exponent(before[step], figures[step], figures["things"] / before["things"])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -244,13 +250,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         child(chosen.sizes[0], chosen.part, chosen.folder, chosen.profile)
         return
     sizes = chosen.sizes or [Size.parse(text) for text in (LARGE if chosen.large else SMALL)]
-    found: list[Figures] = []
+    found, goals = list[Figures](), Goals()
     for size in sizes:
         found.append(measure(size, chosen.profile))
         like = [figures for figures in found[:-1] if Size.parse(figures["size"]).pick_all == size.pick_all]
-        show(found[-1], like[-1] if like else None)
+        show(found[-1], like[-1] if like else None, goals)
     if chosen.json:
         chosen.json.write_text(json.dumps(found, indent=1) + "\n")
+    goals.end()
 
 
 if __name__ == "__main__":

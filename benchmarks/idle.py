@@ -1,11 +1,12 @@
 """A fleet at rest, watched: what a tick costs, and that nothing grows.
 
-    python -m benchmarks.idle [--size 1000x1x200:all] [--ticks 10000] [--profile]
+    python -m benchmarks.idle [--sizes 1000x1x200:all ...] [--ticks 10000] [--profile]
 
 The real driver and real git on disk; clusters and their watches are in memory. A tick is a reconcile 30 seconds after
 the last one: it asks git for the branches, and clusters when the time for that has come. CPU seconds are those of the
 process and of git, less what the clusters in memory took. Afterwards an object is changed by hand on one cluster, and
-one in the repo.
+one in the repo. Goals: no commit, no more memory, and from one size to the next a tick and a change in the repo that
+cost in proportion to the clusters. A size of 10000x2x4:all shows what is quadratic.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ import pstats
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.fleet import Run, cpu_seconds
 from benchmarks.generated import LightFleet, Size, commit_files
+from benchmarks.goals import Goals, exponent
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import ObjectKey
 from gitfleet.cli.collector import collect_rarely
@@ -99,8 +101,8 @@ def settled(size: Size, folder: Path) -> Iterator[Idle]:
         yield found
 
 
-def show(size: Size, ticks: int, *, profiled: bool) -> None:
-    """Measure and print."""
+def show(size: Size, ticks: int, goals: Goals, *, profiled: bool) -> tuple[float, float]:
+    """Measure and print; CPU seconds of a quiet tick and of a change in the repo."""
     with tempfile.TemporaryDirectory(prefix="gitfleet-idle-") as folder, settled(size, Path(folder)) as idle:
         commits, before = idle.commits, resident_mib()
         print(f"{size}: {size.objects} objects, {before:.0f} MiB", flush=True)
@@ -115,8 +117,9 @@ def show(size: Size, ticks: int, *, profiled: bool) -> None:
             spent, done = idle.cost(number), done + number
             total += spent
             print(f"{done:6} ticks: {spent / number * 1000:6.1f} ms each, {resident_mib():.0f} MiB", flush=True)
-        print(f"all ticks: {total / ticks * 1000:.1f} ms each, {resident_mib() / before:.3f} of the memory before")
-        print(f"commits in {ticks} ticks: {idle.commits - commits}")
+        print(f"all ticks: {total / ticks * 1000:.1f} ms each")
+        goals.at_most(f"{size}: memory after {ticks} ticks, ratio to before", resident_mib() / before, 1.05)
+        goals.at_most(f"{size}: commits in {ticks} ticks", idle.commits - commits, 0)
         idle.change_by_hand()
         print(f"one object changed by hand, put right: {idle.cost(2, 1.0):.2f} s of CPU")
         commit_files(idle.run.repo, size.edit())
@@ -124,17 +127,25 @@ def show(size: Size, ticks: int, *, profiled: bool) -> None:
         passes = idle.run.settle(idle.driver)
         spent = cpu_seconds() - begin - (idle.run.fleet.cpu - clusters)
         print(f"one object changed in git, on all its clusters in {passes} passes: {spent:.1f} s of CPU")
+        return quiet / 20, spent
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--size", type=Size.parse, default=Size.parse("1000x1x200:all"))
+    parser.add_argument("--sizes", type=Size.parse, nargs="+", default=[Size.parse("1000x1x200:all")])
     parser.add_argument("--ticks", type=int, default=10_000)
     parser.add_argument("--profile", action="store_true")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     collect_rarely()  # as the command does
-    show(given.size, given.ticks, profiled=given.profile)
+    goals, before = Goals(), dict[str, float]()
+    for at, size in enumerate(given.sizes):
+        costs = dict(zip(("quiet tick", "edit"), show(size, given.ticks, goals, profiled=given.profile), strict=True))
+        for name in before:
+            grown = size.clusters / given.sizes[at - 1].clusters
+            goals.at_most(f"{size}: {name}, exponent over clusters", exponent(before[name], costs[name], grown), 1.25)
+        before = costs
+    goals.end()
 
 
 if __name__ == "__main__":

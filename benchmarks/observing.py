@@ -2,22 +2,25 @@
 
     python -m benchmarks.observing [--clusters 20] [--objects 45]
 
-Clusters are simulated behind the HTTP seam of the real adapter, where each request is counted. The last lines are the
-ratios of watched to read.
+Clusters are simulated behind the HTTP seam of the real adapter, where each request is counted. The lines are the ratios
+of watched to read. Goals, of watched clusters: no request in a quiet pass, less than one a cluster and minute in an
+hour of passes, and none to a cluster that a change does not concern.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from benchmarks.goals import Goals
 from gitfleet.ports.transport import Request, Response
 from gitfleet.simulation.cluster import SimulatedCluster
 from tests import builders
 from tests.scenarios.world import World
 
 _send = SimulatedCluster.request
+HOUR = "an hour, a pass each 30 seconds"
 
 
 @contextmanager
@@ -55,6 +58,12 @@ def measured(clusters: int, objects: int, *, watches: bool) -> dict[str, int]:
         found[what] = len(requests)
     requests = []
     with counted(requests):
+        for _ in range(120):
+            world.advance(seconds=30)
+            world.reconcile()
+    found[HOUR] = len(requests)
+    requests = []
+    with counted(requests):
         world.commit(builders.config_map(f"at-{names[0]}", "cm-000", {"a": "2"}))
         world.settle()
     found["one object changed, until settled"] = len(requests)
@@ -62,16 +71,21 @@ def measured(clusters: int, objects: int, *, watches: bool) -> dict[str, int]:
     return found
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--clusters", type=int, default=20)
     parser.add_argument("--objects", type=int, default=45)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     read, watched = (measured(given.clusters, given.objects, watches=watches) for watches in (False, True))
     print(f"requests to {given.clusters} clusters with {given.objects} objects each: read, watched, ratio")
     for what, number in read.items():
         print(f"{what:36} {number:7} {watched[what]:7} {watched[what] / number:7.3f}")
+    goals = Goals()
+    goals.at_most("requests of a quiet pass", watched["quiet"], 0)
+    goals.at_most("requests a cluster and minute", watched[HOUR] / given.clusters / 60, 0.95)
+    goals.at_most("clusters asked for one changed object", watched["clusters asked for that"], 1)
+    goals.end()
 
 
 if __name__ == "__main__":

@@ -13,13 +13,12 @@ CPU seconds as in benchmarks.fleet, of these steps:
     quiet       a reconcile without news
     edit        the reconcile of a commit that has nothing to do with the runs
 
-Behind each figure stands its exponent from the size before: 1 is linear.
+Goals: from one size to the next no step costs more than in proportion (exponents), where it costs enough to tell.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +28,7 @@ from typing import Any, Final
 
 from benchmarks.fleet import cpu_seconds
 from benchmarks.generated import LightFleet, SteppedClock, commit_files, member_cluster, namespace, placement
+from benchmarks.goals import Goals, exponent
 from gitfleet import wiring
 from gitfleet.cli.collector import collect_rarely
 from gitfleet.loop.driver import Driver
@@ -39,6 +39,8 @@ SIZES: Final = (10, 100, 400)
 STEPS: Final = ("begin", "settle", "quiet", "edit")
 FEW: Final = 10
 MOST_PASSES: Final = 60
+SMALLEST: Final = 0.05
+"""CPU seconds below which an exponent says nothing."""
 Files = dict[str, str]
 GROUP: Final = "apiVersion: placement.kubernetes-fleet.io/v1beta1\n"
 
@@ -132,20 +134,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if unknown := set(chosen.cases) - set(CASES):
         parser.error(f"no such case: {', '.join(sorted(unknown))}")
     collect_rarely()  # as the command does
-    sizes = [int(text) for text in chosen.sizes.split(",")]
+    sizes, goals = [int(text) for text in chosen.sizes.split(",")], Goals()
     for name in chosen.cases or CASES:
         before: dict[str, float] = {}
         for at, size in enumerate(sizes):
             figures = measure(CASES[name], size)
-            cells = [f"{step} {figures[step]:.2f} s{_exponent(figures, before, step, sizes, at)}" for step in STEPS]
+            cells = [f"{step} {figures[step]:.2f} s" for step in STEPS]
             print(f"{name:<9}{size:>7}  {'  '.join(cells)}", flush=True)
+            for step in STEPS:
+                if before and min(figures[step], before[step]) >= SMALLEST:
+                    grown = exponent(before[step], figures[step], size / sizes[at - 1])
+                    goals.at_most(f"{name} {size}: {step}, exponent", grown, 1.25)
             before = figures
-
-
-def _exponent(figures: dict[str, float], before: dict[str, float], step: str, sizes: list[int], at: int) -> str:
-    if not before or min(figures[step], before[step]) < 0.02:
-        return ""
-    return f" ({math.log(figures[step] / before[step]) / math.log(sizes[at] / sizes[at - 1]):.1f})"
+    goals.end()
 
 
 if __name__ == "__main__":

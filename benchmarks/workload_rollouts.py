@@ -4,7 +4,8 @@
 
 One simulated cluster has as many Deployments as there are rollouts. All have succeeded; then one Deployment gets
 another content, until nothing moves. The ratio is to the CPU seconds of the same edit in the same fleet without
-rollouts. Passes are those of either.
+rollouts. Passes are those of either. Goals: a pass costs at most 6 times as much, and from one count to the next it
+costs in proportion to the rollouts (exponent).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from time import process_time
 
+from benchmarks.goals import Goals, exponent
 from gitfleet.api.objects import JsonObject
 from gitfleet.cli.collector import collect_rarely
 from tests.builders import an_object, deployment, member_cluster, namespace, placement
@@ -31,13 +33,21 @@ class Cost:
 def main(words: Sequence[str] | None = None) -> None:
     """Print a line for each count."""
     collect_rarely()
+    goals, before = Goals(), None
     for count in map(int, words if words is not None else sys.argv[1:] or ("100", "300", "1000")):
         bare, beside = edit_beside(count, rollouts=False), edit_beside(count, rollouts=True)
+        ratio = beside.seconds / beside.passes / (bare.seconds / bare.passes)
         print(
             f"{count:>5} rollouts: one edit {beside.seconds:.2f} s CPU in {beside.passes} passes, without rollouts "
             f"{bare.seconds:.2f} s in {bare.passes}: {beside.seconds / bare.seconds:.1f} times, "
-            f"{beside.seconds / beside.passes / (bare.seconds / bare.passes):.1f} times a pass"
+            f"{ratio:.1f} times a pass"
         )
+        goals.at_most(f"{count} rollouts: a pass, times one without", ratio, 6)
+        if before is not None:
+            grown = exponent(before[1], beside.seconds, count / before[0])
+            goals.at_most(f"{count} rollouts: exponent", grown, 1.25)
+        before = (count, beside.seconds)
+    goals.end()
 
 
 def edit_beside(count: int, *, rollouts: bool) -> Cost:
