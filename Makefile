@@ -42,9 +42,10 @@ check: lint
 	set -- -m 'not real and not slow' $(wildcard $(addprefix tests/,$(PURE))); \
 	$(BIN)/pytest -q --assert=plain -o timeout_method=signal "$$@" || { $(BIN)/pytest -q --lf "$$@"; exit 1; }
 
-# What tests start for real: kube-apiserver with etcd and controllers, helm, kustomize, sops, Prometheus. Built once.
+# What tests start for real: kube-apiserver with etcd and controllers, helm, kustomize, Prometheus; in `make soak` sops, too.
+# Built once.
 real-parts: $(VENV)/.installed
-	$(BIN)/python -m tests.realparts.assets
+	$(BIN)/python -m tests.realparts.assets control-plane helm kustomize prometheus
 
 # A third of the time of a test is waiting for a server or a process: three workers for two cores.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(3 * os.cpu_count() // 2)')
@@ -60,6 +61,7 @@ PART ?= all
 SEED ?= $(shell $(PYTHON) -c 'import random; print(random.randrange(2**32))')
 
 soak: $(VENV)/.installed real-parts
+	$(BIN)/python -m tests.realparts.assets sops
 	@echo "soak $(PART): make soak PART=$(PART) SEED=$(SEED) repeats this run"
 	HYPOTHESIS_PROFILE=soak $(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder --soak $(PART) --hypothesis-seed $(SEED)
 

@@ -53,6 +53,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     fixtures = {*getattr(item, "fixturenames", ())}
     if fixtures & BUILT:
         item.add_marker("real")
+    if "sops" in fixtures:  # it takes as long to build as all other programs
+        item.add_marker(pytest.mark.soak("real"))
     group = next((group for fixture, group in SHARED.items() if fixture in fixtures), item.nodeid.split("::")[0])
     if item.get_closest_marker("xdist_group") is None:
         item.add_marker(pytest.mark.xdist_group(group))

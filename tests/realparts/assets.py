@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -232,14 +233,17 @@ PROGRAMS = ("helm", "kustomize", "sops")
 
 
 def main() -> None:
-    """Build or find every real part; name each that cannot be had."""
+    """Build or find every real part that is named (all without a name); say of each which cannot be had."""
     logging.basicConfig(format="%(message)s")
+    named = sys.argv[1:]
     parts: list[tuple[str, Callable[[], Path]]] = [
         ("control plane", ensure_assets),
         *((name, partial(ensure_program, name)) for name in PROGRAMS),
         ("prometheus", partial(ensure_debian_program, "prometheus")),
     ]
     for name, ensure in parts:
+        if named and name.replace(" ", "-") not in named:
+            continue
         try:
             print(f"{name}: {ensure()}", flush=True)
         except MissingRealPart as missing:
