@@ -57,7 +57,7 @@ def in_place_fields(seen: Workloads, goal: Goal, step: Step) -> Fields:
         is_moving = number(seen.target.body, MIN_READY) == NEVER_AVAILABLE
         return {**kept_fields(seen.target.body, _HELD), **({} if is_moving else {PAUSED: True})}
     if moves and is_paused(seen.target) and any(map(_counts_too_few, seen.pods)):
-        return {**kept_fields(seen.target.body, _HELD), PAUSED: True}
+        return _paused(seen.target)
     if moves:
         surge, unavailable = _allowed(seen, goal, step)
         if surge or unavailable:
@@ -70,7 +70,16 @@ def in_place_fields(seen: Workloads, goal: Goal, step: Step) -> Fields:
                 MIN_READY: NEVER_AVAILABLE,
                 DEADLINE: NEVER_AVAILABLE + 1,
             }
-    return {**kept_fields(seen.target.body, _HELD), PAUSED: True}
+    return _paused(seen.target)
+
+
+def _paused(live: LiveObject) -> Fields:
+    """Nothing moves. There is room for all pods of a rollout under way: of those in excess a paused controller takes
+    ready ones too, in proportion."""
+    fields = {**kept_fields(live.body, _HELD), PAUSED: True}
+    if number(live.body, MIN_READY) == NEVER_AVAILABLE:
+        fields[SURGE] = max(number(live.body, SURGE), pods_there(live) - asked(live))
+    return fields
 
 
 def outdated_fields(seen: Workloads, step: Step) -> dict[ObjectKey, Fields]:

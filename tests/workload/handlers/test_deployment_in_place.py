@@ -115,6 +115,21 @@ def test_what_is_upgraded_already_counts(
     assert dict(fields) == expected
 
 
+@pytest.mark.parametrize("step", [Step.HOLD, Step.CLAIM, Step.KEEP, Step.REVERT])
+@pytest.mark.parametrize(
+    ("seconds", "given", "there", "expected"),
+    [(NEVER, 0, 12, 2), (NEVER, 3, 12, 3), (NEVER, 0, 9, 0), (0, "25%", 15, "25%"), (0, 1, 15, 1)],
+)
+def test_a_paused_one_has_room_for_all_pods_of_a_rollout_under_way(
+    step: Step, seconds: int, given: int | str, there: int, expected: int | str
+) -> None:
+    model = Deployment.running("web", 10)
+    model.give({"/spec/minReadySeconds": seconds, SURGE: given, AWAY: 1})
+    model.status["replicas"] = there
+    (fields,) = HANDLER.scale(Workloads(target=model.live), goal_of(10), step).fields.values()
+    assert (fields["/spec/paused"], fields[SURGE], fields[AWAY]) == (True, expected, 1)
+
+
 def test_nothing_else_is_asked_for_before_its_controller_has_seen_the_last() -> None:
     model = Deployment.running("web", 10)
     model.status["updatedReplicas"] = 0
@@ -288,6 +303,7 @@ def test_pods_stay_as_they_are_once_kept(
 @example((play_of(5), goal_of(5), [3, 2]), [("new", 0, 2)], "old")
 @example((play_of(5), goal_of(5, DECREASE, away=1), [3, 2]), [("new", 1, 0)], "old")
 @example((play_of(5), goal_of(5), [2, 2, 1]), [("new", 1, 2), ("old", 1, 2)], "new")
+@example((play_of(3, seed=5), goal_of(3), [0, 1, 1, 1]), [("new", 2, 1), ("new", 0, 1)], "old")
 def test_the_content_of_before_comes_back_half_way(
     case: tuple[Play, Goal, list[int]], between: list[tuple[str, int, int]], last: str
 ) -> None:
