@@ -90,7 +90,7 @@ class WorkloadText(TextTable):
     SNAPSHOT_PLACEMENT = "snapshot {index} of placement {key}"
     STILL_GO_BACK_BEFORE = "{count} still to go back to what was before"
     TARGETSIZE_BELOW_PODS = "targetSize is {wanted}, below the {original} pods there are; raise it"
-    TARGETSIZE_PODS_ROLLOUT_CHANGES_CONTENT = "targetSize is {wanted} and {target} has {original} pods: a rollout changes their content or their number; leave targetSize out, and scale in a rollout of its own"
+    TARGETSIZE_PODS_ROLLOUT_CHANGES_CONTENT = "targetSize is {wanted} and {target} is to have {size} pods: leave targetSize out, or write {wanted} into its manifest"
     TARGET_DELETED = "the target is to be deleted"
     TARGET_OTHER_CONTENT = "the target has other content, or another one is the target"
     UPGRADES_PODS_FROM_HIGHEST_ORDINAL = (

@@ -16,6 +16,7 @@ from gitfleet.workload.cases import Case, is_placed
 from gitfleet.workload.fields import key_text
 from gitfleet.workload.goals import batches_for, goal_of
 from gitfleet.workload.handlers import Step, WorkloadHandler
+from gitfleet.workload.handlers.reading import REPLICAS
 from gitfleet.workload.texts import WorkloadText
 
 IDLE = WorkloadText.NOTHING_ROLL_OUT()
@@ -147,17 +148,23 @@ def _from(case: Case, mode: RolloutMode, sizes: tuple[int, ...], has: int) -> tu
 
 
 def _size(case: Case, mode: RolloutMode, original: int) -> int:
-    """How many pods there are to be at the end; UnusablePlan for a number that does not go with what is done."""
+    """How many pods there are to be at the end; UnusablePlan for a number that does not go with what is done. Where the
+    plan gives none, those that the manifest adds go out in batches, too."""
     wanted, seen = case.record.rollout_plan.target_size, case.seen
+    written = value_at(seen.wanted or {}, REPLICAS)
+    manifests = written if isinstance(written, int) else 0
+    if mode is RolloutMode.IN_PLACE:
+        size = manifests or original  # 0 is written for a rollout that gives it pods
+        if wanted not in (None, size):
+            raise UnusablePlan(
+                WorkloadText.TARGETSIZE_PODS_ROLLOUT_CHANGES_CONTENT(
+                    wanted=wanted, target=case.found.target, size=size
+                )
+            )
+        return size
     if wanted is None:
         is_first = mode is RolloutMode.SOURCE_TO_TARGET and original == 0 and seen.wanted is not None
-        return case.found.handler.size(seen.wanted or {}) if is_first else original
-    if mode is RolloutMode.IN_PLACE and wanted != original:
-        raise UnusablePlan(
-            WorkloadText.TARGETSIZE_PODS_ROLLOUT_CHANGES_CONTENT(
-                wanted=wanted, target=case.found.target, original=original
-            )
-        )
+        return case.found.handler.size(seen.wanted or {}) if is_first else max(original, manifests)
     if mode is RolloutMode.SOURCE_TO_TARGET and wanted < original:
         raise UnusablePlan(WorkloadText.TARGETSIZE_BELOW_PODS(wanted=wanted, original=original))
     return wanted

@@ -177,6 +177,26 @@ def test_a_deployment_in_place_by_hand_and_then_to_the_end(fleet: Fleet, strateg
 
 
 @pytest.mark.soak("real")
+def test_other_content_and_more_pods_in_one_commit(fleet: Fleet) -> None:
+    old = fleet.deployment("web", "web:1", 1)
+    batches = [{"replicas": 1}, {"replicas": 1}, {"replicas": 2}]
+    fleet.start(old, rolloutBatches=batches, lastBatchToRollout=0)
+    fleet.commit(fleet.deployment("web", "web:2", 4))
+    for batch, new in enumerate((1, 2)):
+        fleet.until(batchRollingState="batchReady", upgradedReadyReplicas=new, rolloutTargetSize=4)
+        eventually(lambda new=new: images_of(fleet) == ["web:1"] * (4 - new) + ["web:2"] * new)
+        assert max(dict(sample.images).get("web:2", 0) for sample in fleet.watch.samples) == new
+        fleet.commit(fleet.rollout(old, rolloutBatches=batches, lastBatchToRollout=batch + 1))
+    fleet.until(rollingState="rolloutSucceed")
+    eventually(lambda: images_of(fleet) == ["web:2"] * 4)
+    assert min(sample.ready for sample in fleet.watch.samples) >= 1
+
+
+def images_of(fleet: Fleet) -> list[str]:
+    return sorted(pod.spec.containers[0].image for pod in fleet.watch.pods())
+
+
+@pytest.mark.soak("real")
 @pytest.mark.parametrize("between", [("web:bad",), ("web:2",), ("web:2", "web:bad")])
 @pytest.mark.parametrize(("strategy", "most"), [("IncreaseFirst", 7), ("DecreaseFirst", 5)])
 def test_another_content_amid_a_batch(fleet: Fleet, strategy: str, most: int, between: tuple[str, ...]) -> None:

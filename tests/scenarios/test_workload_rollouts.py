@@ -244,3 +244,41 @@ def test_a_revision_that_the_cluster_has_left_behind_is_asked_for() -> None:
     world.settle()
     assert status(world).rolling_state is RollingState.SUCCEEDED
     assert world.image("c1", "web") == "web:3"
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
+@pytest.mark.parametrize(("before", "after"), [(1, 4), (4, 2)])
+def test_other_content_and_another_number_of_pods_in_one_commit_go_out_in_batches_of_that_number(
+    kind: str, before: int, after: int
+) -> None:
+    make = deployment if kind == "Deployment" else stateful_set
+    old, new = make("web", "web", "web:1", replicas=before), make("web", "web", "web:2", replicas=after)
+    batches = [{"replicas": 1}, {"replicas": after - 1}]
+    world = a_world(old, rollout(old, rolloutBatches=batches, lastBatchToRollout=0))
+    world.commit(new)
+    seen: list[tuple[int, int]] = []
+    world.settle(each=lambda: seen.append(upgraded(world, kind)))
+    assert upgraded(world, kind) == (1, after) and max(seen)[0] == 1
+    assert (status(world).original_size, status(world).target_size) == (before, after)
+    world.commit(rollout(old, rolloutBatches=batches))
+    world.settle()
+    assert (upgraded(world, kind), status(world).rolling_state) == ((after, after), RollingState.SUCCEEDED)
+
+
+def upgraded(world: World, kind: str) -> tuple[int, int]:
+    """How many pods have the newest content, and how many there are."""
+    body = world.live("c1", kind, "web", "web")
+    assert body is not None
+    return int(body["status"].get("updatedReplicas") or 0), int(body["status"].get("replicas") or 0)
+
+
+def test_pods_that_the_manifest_of_a_target_has_more_than_its_source_go_out_in_batches() -> None:
+    old, new = deployment("web", "web-1", "web:1", replicas=1), deployment("web", "web-2", "web:2", replicas=4)
+    world = a_world(old)
+    seen: list[tuple[int, int]] = []
+    world.commit(new, rollout(new, old, numBatches=4, lastBatchToRollout=0))
+    world.settle(each=lambda: seen.append((replicas(world, "web-1"), replicas(world, "web-2"))))
+    assert seen[-1] == (1, 1)
+    world.commit(rollout(new, old, numBatches=4))
+    world.settle(each=lambda: seen.append((replicas(world, "web-1"), replicas(world, "web-2"))))
+    assert list(dict.fromkeys(seen)) == [(1, 0), (1, 1), (1, 2), (1, 3), (1, 4), (0, 4)]

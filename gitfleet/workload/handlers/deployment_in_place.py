@@ -57,7 +57,7 @@ def in_place_fields(seen: Workloads, goal: Goal, step: Step) -> Fields:
         is_moving = number(seen.target.body, MIN_READY) == NEVER_AVAILABLE
         return {**kept_fields(seen.target.body, _HELD), **({} if is_moving else {PAUSED: True})}
     if moves and is_paused(seen.target) and any(map(_counts_too_few, seen.pods)):
-        return _paused(seen.target)
+        return _paused(seen.target, asked(seen.target))
     if moves:
         surge, unavailable = _allowed(seen, goal, step)
         if surge or unavailable:
@@ -70,15 +70,15 @@ def in_place_fields(seen: Workloads, goal: Goal, step: Step) -> Fields:
                 MIN_READY: NEVER_AVAILABLE,
                 DEADLINE: NEVER_AVAILABLE + 1,
             }
-    return _paused(seen.target)
+    return _paused(seen.target, goal.size if step is Step.CLAIM else asked(seen.target))
 
 
-def _paused(live: LiveObject) -> Fields:
-    """Nothing moves. There is room for all pods of a rollout under way: of those in excess a paused controller takes
+def _paused(live: LiveObject, size: int) -> Fields:
+    """No content moves. There is room for all pods of a rollout under way: of those in excess a paused controller takes
     ready ones too, in proportion."""
-    fields = {**kept_fields(live.body, _HELD), PAUSED: True}
+    fields = {**kept_fields(live.body, _HELD), REPLICAS: size, PAUSED: True}
     if number(live.body, MIN_READY) == NEVER_AVAILABLE:
-        fields[SURGE] = max(number(live.body, SURGE), pods_there(live) - asked(live))
+        fields[SURGE] = max(number(live.body, SURGE), pods_there(live) - size)
     return fields
 
 
