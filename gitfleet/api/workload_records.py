@@ -181,7 +181,7 @@ class ClusterRolloutStatus:
     its pods stay as they are until that one changes. `originals` are the values that the fields had which the rollout
     holds, by the workload's kind/name and JSON pointer: they come back where no placement has the workload. `named` are
     the workloads that the rollout names now, where these are others; `emptied` are those whose pods earlier rollouts of
-    this record took away.
+    this record took away; `template_before` is the pod template that the placement had when it was rolled out last.
     """
 
     cluster: Annotated[str, At("clusterName")]
@@ -210,6 +210,7 @@ class ClusterRolloutStatus:
     originals: JsonObject | None = None
     named: tuple[ObjectKey, ...] = ()
     emptied: tuple[EmptiedWorkload, ...] = ()
+    template_before: JsonObject | None = None
     webhooks: tuple[WebhookStatus, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     conditions: Conditions = ()

@@ -50,7 +50,9 @@ def taken_back(live: JsonObject, *manifests: JsonObject | None) -> FieldTree:
     mine = (e for e in entries if e.get("manager") == ROLLOUT_MANAGER and e.get("apiVersion") == version)
     tree: FieldTree = reduce(union, map(tree_of, mine), {})
     parts = (_common(tree, body) for body in manifests if tree and body is not None and body["apiVersion"] == version)
-    return reduce(union, parts, {})
+    # Of a template that a rollout gave back nothing stays beside that of the manifest.
+    template = tree.get("f:spec", {}).get("f:template")
+    return reduce(union, parts, {"f:spec": {"f:template": template}} if template else {})
 
 
 def of_others(details: DifferenceDetails, manifest: JsonObject, live: JsonObject) -> DifferenceDetails:

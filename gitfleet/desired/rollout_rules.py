@@ -8,7 +8,8 @@ from typing import Final
 
 from gitfleet.api import Break
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.objects import Identity, Manifest, ObjectKey
+from gitfleet.api.objects import GroupKind, Identity, Manifest, ObjectKey
+from gitfleet.api.rollout_plans import OnFailure
 from gitfleet.api.scalers import is_scaled_by, scalers_of
 from gitfleet.api.workload_records import RollingState, RolloutRecord
 from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait, WorkloadRollout
@@ -24,6 +25,7 @@ from gitfleet.formats.kinds import BUILT_IN_KINDS
 from gitfleet.formats.texts import FormatsText
 
 _API_FIELDS: Final = {"group": "apiVersion", "kind": "kind"}
+_DAEMON_SET: Final = GroupKind("apps", "DaemonSet")
 _OR_ADD: Final = DesiredText.CORRECT_ADD_MANIFEST()
 
 
@@ -48,7 +50,7 @@ def rollout_refusals(
     for item, rollout in rollouts:
         if isinstance(rollout, RolloutTrait):
             refused += [
-                (item, note) for note in (*_scaled(rollout, scalers), *_misspelt(rollout, known), *unmovable(rollout))
+                (item, note) for note in (*_scaled(rollout, scalers), *_misspelt(rollout, known), *unmovable(rollout), *_one_way(rollout))
             ]
     return refused
 
@@ -132,6 +134,22 @@ def _scaled(rollout: RolloutTrait, scalers: Mapping[Identity, Manifest]) -> Iter
     for workload, field in rollout.workloads:
         if (scaler := scalers.get(workload.identity)) is not None:
             yield field, f"is {is_scaled_by(scaler)}"
+
+
+def _one_way(rollout: RolloutTrait) -> Iterator[Break]:
+    """What is to go back and cannot: a DaemonSet's controller makes pods of its newest template alone."""
+    if rollout.target.group_kind != _DAEMON_SET:
+        return
+    plan = rollout.rollout_plan
+    if plan.revert_on_delete:
+        yield ("spec", "rolloutPlan", "revertOnDelete"), DesiredText.CANNOT_GO_BACK_DAEMON_SET()
+    hooks = [(("rolloutWebhooks", n), hook) for n, hook in enumerate(plan.webhooks)]
+    for number, batch in enumerate(plan.batches):
+        at = "rolloutBatches", number, "batchRolloutWebhooks"
+        hooks += [((*at, n), hook) for n, hook in enumerate(batch.webhooks)]
+    for place, hook in hooks:
+        if hook.on_failure is OnFailure.ROLLBACK:
+            yield ("spec", "rolloutPlan", *place, "onFailure"), DesiredText.CANNOT_GO_BACK_DAEMON_SET()
 
 
 def _misspelt(rollout: RolloutTrait, known: KnownKinds) -> Iterator[Break]:

@@ -21,6 +21,7 @@ class DesiredText(TextTable):
     CANNOT_CHANGE_PUT_BACK_MAKE = "cannot change; put it back, and make a new request for another stage"
     CANNOT_CHANGE_RUN = "cannot change in a run; put it back and make a new run"
     CANNOT_CHANGE_WHILE_ROLLOUT_RUNS = "cannot change while the rollout runs; put it back, or change the target"
+    CANNOT_GO_BACK_DAEMON_SET = "cannot be carried out: a DaemonSet makes pods of its newest template alone; leave it out, and give the template of before back in the manifest"
     CANNOT_GO_BACK_ROLLINGUPDATE_WHILE = (
         "cannot go back to RollingUpdate while {runs} {found} unfinished; put External back, or end "
     )

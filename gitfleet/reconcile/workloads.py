@@ -31,9 +31,16 @@ class Extensions(NamedTuple):
 
 
 def with_rollouts(
-    state: FleetState, works: Works, inputs: Inputs, handlers: workload.Handlers, gates: Gates, failures: Failures
+    state: FleetState,
+    works: Works,
+    works_before: Works,
+    inputs: Inputs,
+    handlers: workload.Handlers,
+    gates: Gates,
+    failures: Failures,
 ) -> tuple[FleetState, workload.Advance]:
-    """The decided state with its workload rollouts, over the works that clusters are to have from now on."""
+    """The decided state with its workload rollouts, over the works that clusters had, and are to have from
+    now on."""
     wanted = inputs.desired
     if not wanted.rollouts and not state.rollouts:
         return state, workload.Advance()
@@ -45,6 +52,7 @@ def with_rollouts(
         clusters=state.clusters,
         placements=state.placements,
         works=works,
+        works_before=works_before,
         inventory=state.inventory,
         observations=inputs.observations,
         answers=inputs.answers,

@@ -9,7 +9,13 @@ from datetime import datetime
 from gitfleet.api.metrics import MetricTemplate
 from gitfleet.api.objects import JsonValue, ObjectKey
 from gitfleet.api.values import NamespacedName
-from gitfleet.api.workload_records import ClusterRolloutStatus, EmptiedWorkload, RolloutMode, RolloutRecord
+from gitfleet.api.workload_records import (
+    ClusterRolloutStatus,
+    EmptiedWorkload,
+    RollingState,
+    RolloutMode,
+    RolloutRecord,
+)
 from gitfleet.formats.managed_fields import is_own_apply, managed_entries
 from gitfleet.formats.times import time_text
 from gitfleet.model.calls import Answers, Call
@@ -140,19 +146,24 @@ def workloads_of(
     target = live_of(observation, found.target)
     sources = tuple(live for key in found.sources if (live := live_of(observation, key)) is not None)
     pods = pods_of(found.target, observation) or ()
+    before = status.template_before
+    if manifest is not None and before == found.handler.template(manifest.body):
+        before = None
     return Workloads(
         target=target,
         sources=sources,
         pods=pods,
         wanted=manifest.body if manifest is not None else None,
         originals=originals_of(status, found.target),
+        before=before,
     )
 
 
 def needs_pods(status: ClusterRolloutStatus, handler: WorkloadHandler | None) -> bool:
-    """Whether a rollout is judged by the pods of its target: one that is under way in place, where the kind of workload
-    asks for it."""
-    in_place = status.is_running and status.mode in (None, RolloutMode.IN_PLACE)
+    """Whether a rollout is judged by the pods of its target: one that is under way in place, or may still go back, where
+    the kind of workload asks for it."""
+    may_go_back = status.rolling_state is RollingState.FAILED and status.template_before is not None
+    in_place = (status.is_running or may_go_back) and status.mode in (None, RolloutMode.IN_PLACE)
     return in_place and handler is not None and handler.needs_pods
 
 

@@ -26,16 +26,25 @@ def _is_off(value: FieldValue) -> bool:
     return value is ABSENT or value is False
 
 
-def merge_patch(fields: Mapping[str, FieldValue]) -> JsonObject:
-    """The JSON merge patch (RFC 7396) that gives fields these values; what is to be absent is null."""
+def merge_patch(fields: Mapping[str, FieldValue], body: JsonObject) -> JsonObject:
+    """The JSON merge patch (RFC 7396) that gives fields of an object these values; what is to be absent is null."""
     patch: dict[str, Any] = {}
     for pointer, value in fields.items():
         *parents, last = parts_of(pointer)
         here = patch
         for parent in parents:
             here = here.setdefault(parent, {})
-        here[last] = None if value is ABSENT else value
+        here[last] = None if value is ABSENT else _replacing(value_at(body, pointer), value)
     return patch
+
+
+def _replacing(live: FieldValue, wanted: FieldValue) -> FieldValue:
+    """What a merge patch says for a value to take the place of another one."""
+    if not isinstance(live, Mapping) or not isinstance(wanted, Mapping):
+        return wanted
+    gone = {name: None for name in live if name not in wanted}
+    changed = {name: _replacing(live.get(name), value) for name, value in wanted.items() if live.get(name) != value}
+    return {**gone, **changed}
 
 
 def pending(scaling: Scaling, seen: Workloads) -> Iterator[tuple[LiveObject, dict[str, FieldValue]]]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.objects import Identity, Manifest, ObjectKey
+from gitfleet.api.objects import Identity, JsonObject, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
 from gitfleet.api.values import NamespacedName
@@ -33,7 +33,8 @@ Gate: TypeAlias = Callable[[WorkloadMove], Frozen | None]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """All that workload rollouts depend on. `rollouts` and `templates` are those of the commit, `before` the records;
-    `kept` are rollouts whose absence from the commit does not count, as they may be in what cannot be read."""
+    `kept` are rollouts whose absence from the commit does not count, as they may be in what cannot be read;
+    `works_before` are the works as they were until this pass."""
 
     rollouts: Mapping[NamespacedName, WorkloadRollout]
     templates: Templates
@@ -49,6 +50,7 @@ class Request:
     handlers: Handlers
     policy: PlacingPolicy = USUAL_POLICY
     gate: Gate = always_open
+    works_before: Mapping[str, tuple[Work, ...]] = field(default_factory=dict)
     refused: tuple[RefusedStep, ...] = ()
 
 
@@ -154,6 +156,21 @@ class Lookup:
         if cluster not in self._wanted:
             self._wanted[cluster] = Wanted.of(self.request.works.get(cluster, ()))
         return self._wanted[cluster]
+
+    def template_before(self, status: ClusterRolloutStatus, found: Found) -> JsonObject | None:
+        """The pod template that a target goes back to: that which its placement had, once it brings another one over
+        what was rolled out."""
+        key, cluster = found.target.identity, status.cluster
+        before, now = self.request.works_before.get(cluster, ()), self.request.works.get(cluster, ())
+        if before == now:
+            return status.template_before
+        was, wanted = Wanted.of(before).manifests.get(key), self.wanted_on(cluster).manifests.get(key)
+        if was is None or wanted is None:
+            return status.template_before
+        template = found.handler.template(was.body)
+        rolled_out = status.last_template in ("", template_id(found.handler, was.body))
+        is_new = rolled_out and template != found.handler.template(wanted.body)
+        return template if is_new else status.template_before
 
     def template(
         self, handler: WorkloadHandler, manifest: Manifest | None, seen: Workloads, status: ClusterRolloutStatus

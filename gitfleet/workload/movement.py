@@ -245,7 +245,7 @@ def _steps(
             key=live.key,
             uid=live.uid,
             resource_version=live.resource_version,
-            patch=merge_patch(values),
+            patch=merge_patch(values, live.body),
         )
     for pod in scaling.pods:
         yield DeletePod(
@@ -259,6 +259,8 @@ def _steps(
 
 def _said(values: Mapping[str, FieldValue]) -> str:
     return ", ".join(
-        WorkloadText.IS_REMOVED(pointer=pointer) if value is ABSENT else f"{pointer} becomes {json_text(value)}"
+        WorkloadText.IS_REMOVED(pointer=pointer)
+        if value is ABSENT
+        else f"{pointer} becomes {'that of before' if isinstance(value, Mapping) else json_text(value)}"
         for pointer, value in sorted(values.items())
     )

@@ -75,6 +75,8 @@ def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, 
     if record.removing and lookup.is_named_by_other(record, found):
         return None
     was = status
+    if (before := lookup.template_before(status, found)) != status.template_before:
+        status = replace(status, template_before=before)
     if status.rolling_state is RollingState.VERIFYING_SPEC:
         # What it is about is held from now on, also where it has not been read yet.
         status = replace(status, target=found.target, sources=found.sources)

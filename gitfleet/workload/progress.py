@@ -110,7 +110,7 @@ def _move(work: _Pass, event: RolloutEvent) -> None:
             sizes, original = status.source_sizes if same else (), status.original_size if before <= now else 0
             status = replace(status, let_go="", source_sizes=sizes, original_size=original, emptied=case.emptied)
         case _E.FINISHED:
-            status = replace(status, last_template=status.new_template)
+            status = replace(status, last_template=status.new_template, template_before=None)
         case _E.REMOVED:
             asked = (case.record.rollout_plan.revert_on_delete or case.goes_back) and status.mode is not None
             status = _let_go(case, replace(status, revert=_reverts(work, asked=asked)))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
-from gitfleet.api.objects import JsonObject, JsonValue
+from gitfleet.api.objects import JsonObject
 from gitfleet.api.snapshots import snapshot_index
 from gitfleet.api.workload_records import MIXED, ClusterRolloutStatus, RolloutMode
 from gitfleet.model.held_fields import ABSENT, value_at
@@ -17,6 +16,7 @@ from gitfleet.workload.fields import key_text
 from gitfleet.workload.goals import batches_for, goal_of
 from gitfleet.workload.handlers import Step, WorkloadHandler
 from gitfleet.workload.handlers.reading import REPLICAS
+from gitfleet.workload.handlers.templates import is_within
 from gitfleet.workload.texts import WorkloadText
 
 IDLE = WorkloadText.NOTHING_ROLL_OUT()
@@ -33,21 +33,7 @@ class NotYet(Exception):
 
 def holds_template(handler: WorkloadHandler, wanted: JsonObject, live: LiveObject) -> bool:
     """Whether a live workload has the template of a manifest, beside what the server filled in."""
-    return _within(handler.template(wanted), handler.template(live.body))
-
-
-def _within(wanted: JsonValue, live: JsonValue) -> bool:
-    if isinstance(wanted, Mapping):
-        return isinstance(live, Mapping) and all(
-            name in live and _within(value, live[name]) for name, value in wanted.items() if value is not None
-        )
-    if isinstance(wanted, list | tuple):
-        return (
-            isinstance(live, list | tuple)
-            and len(wanted) == len(live)
-            and all(_within(one, other) for one, other in zip(wanted, live, strict=True))
-        )
-    return bool(wanted == live)
+    return is_within(handler.template(wanted), handler.template(live.body))
 
 
 def adopted(case: Case) -> Case:
@@ -98,6 +84,7 @@ def verified(case: Case) -> ClusterRolloutStatus:
         sources=case.found.sources,
         source_sizes=had,
         emptied=status.emptied,
+        template_before=status.template_before,
         started_with=min(has, size) if mode is RolloutMode.SOURCE_TO_TARGET else 0,
     )
     batches = batches_for(plan, claimed)

@@ -74,6 +74,7 @@ def measured(**metric: Any) -> Json:
     return {"canaryMetric": [given]}
 
 
+GOES_BACK = {"type": "pre-batch-rollout", "name": "x", "url": "https://x.example/y", "onFailure": "rollback"}
 PLACEMENT = (
     "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterResourcePlacement\nmetadata: {name: web}\n"
     "spec: {resourceSelectors: [{group: '', version: v1, kind: Namespace, name: web}]}\n"
@@ -228,6 +229,14 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
         ({PATH: trait(), "resources/h.yaml": scaled_object(name="api")},
          [f"resources/h.yaml:1: ScaledObject/web/h: {NO_DEFINITION}",
           AT(5, f"spec.targetRef: is scaled by ScaledObject/web/h (resources/h.yaml:1), {UNDONE}")]),
+        # What cannot go back.
+        *(({PATH: trait(targetRef={**DEPLOYMENT, "kind": "DaemonSet", "name": "api"}, clusters={}, plan=plan)},
+           [f"{PATH}:{line}: RolloutTrait/web/api: spec.rolloutPlan.{field}: {DesiredText.CANNOT_GO_BACK_DAEMON_SET()}"])
+          for field, line, plan in (
+              ("revertOnDelete", 6, {"revertOnDelete": True}),
+              ("rolloutWebhooks[0].onFailure", 6, {"rolloutWebhooks": [{**GOES_BACK, "type": "finalize-rollout"}]}),
+              ("rolloutBatches[0].batchRolloutWebhooks[0].onFailure", 6, {
+                  "rolloutBatches": [{"replicas": 1, "batchRolloutWebhooks": [GOES_BACK]}]}))),
         # Kinds of workloads.
         ({PATH: trait(targetRef={**DEPLOYMENT, "kind": "Deploymnet", "name": "api"})},
          [AT(5, ("spec.targetRef.kind: " + DesiredText.NOT_KIND_YOU_MEAN(in_words="group apps", meant="",

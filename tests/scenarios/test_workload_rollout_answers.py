@@ -76,6 +76,39 @@ def test_a_webhook_that_rejects(type_: str, left: tuple[int, int], on_failure: s
     assert any("webhook gate rejected" in condition.message for condition in found.conditions)
 
 
+@pytest.mark.parametrize(
+    "type_", ["initialize-rollout", "pre-batch-rollout", "post-batch-rollout", "finalize-rollout"]
+)
+@pytest.mark.parametrize("by", ["webhook", "file"])
+def test_what_a_webhook_rejects_in_place_goes_back(type_: str, by: str) -> None:
+    """At once, or as the file of the rollout that failed goes."""
+    rejects = WebhookRule(url=f"https://{type_}.example/*", status=409)
+    new = deployment("web", "web-1", "web:2", replicas=4)
+    how = {"onFailure": "rollback"} if by == "webhook" else {}
+    trait = rollout(OLD, numBatches=2, rolloutWebhooks=[hook(type_, **how)], revertOnDelete=by == "file")
+    world = played(new, trait, webhooks=(rejects,))
+    assert status(world).rolling_state is RollingState.FAILED
+    assert running(world)[0] == ("web:1" if by == "webhook" else "web:2")
+    if by == "file":
+        world.commit(remove=[trait])
+        world.settle()
+        assert status(world).rolling_state is RollingState.ABANDONED
+    assert running(world) == ("web:1", 4, 4)
+    world.commit(OLD)  # what git has is what runs
+    world.settle()
+    assert running(world) == ("web:1", 4, 4)
+
+
+def running(world: World) -> tuple[str, int, int]:
+    """The image of the Deployment web-1, how many pods have it and are ready, and how many there are."""
+    body = world.live("c1", "Deployment", "web-1", "web")
+    assert body is not None
+    there = body["status"]
+    ready = min(int(there.get("updatedReplicas") or 0), int(there.get("readyReplicas") or 0))
+    return body["spec"]["template"]["spec"]["containers"][0]["image"], ready, int(there["replicas"])
+
+
+
 def test_webhooks_that_pass_let_it_through() -> None:
     types = ("initialize-rollout", "pre-batch-rollout", "post-batch-rollout", "finalize-rollout")
     world = played(

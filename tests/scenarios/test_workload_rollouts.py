@@ -282,3 +282,57 @@ def test_pods_that_the_manifest_of_a_target_has_more_than_its_source_go_out_in_b
     world.commit(rollout(new, old, numBatches=4))
     world.settle(each=lambda: seen.append((replicas(world, "web-1"), replicas(world, "web-2"))))
     assert list(dict.fromkeys(seen)) == [(1, 0), (1, 1), (1, 2), (1, 3), (1, 4), (0, 4)]
+
+
+def with_template(body: dict[str, Any], **extra: Any) -> dict[str, Any]:
+    """A workload whose pods have more than those of builders."""
+    template = body["spec"]["template"]
+    merged = {**template["metadata"], **extra}
+    return {**body, "spec": {**body["spec"], "template": {**template, "metadata": merged}}}
+
+
+def images(world: World) -> tuple[str, dict[str, Any], int, int]:
+    """The image and the annotations of the template of the Deployment web, how many pods have it, and all of them."""
+    body = world.live("c1", "Deployment", "web", "web")
+    assert body is not None
+    template, there = body["spec"]["template"], body["status"]
+    image = template["spec"]["containers"][0]["image"]
+    found = template["metadata"].get("annotations", {})
+    return image, found, int(there.get("updatedReplicas") or 0), int(there.get("replicas") or 0)
+
+
+@pytest.mark.parametrize("strategy", ["IncreaseFirst", "DecreaseFirst"])
+@pytest.mark.parametrize("kind", ["RolloutTrait", "AppRollout"])
+@pytest.mark.parametrize("image", ["web:2", "web:bad"])
+def test_a_rollout_in_place_goes_back_to_the_template_of_the_source_snapshot(
+    strategy: str, kind: str, image: str
+) -> None:
+    bad = ClusterRule(object=ObjectPattern(image="*:bad"), available="never")
+    old = with_template(deployment("web", "web", "web:1", replicas=4), annotations={"from": "one"})
+    plan: dict[str, Any] = {
+        "rolloutStrategy": strategy, "numBatches": 2, "lastBatchToRollout": 0, "revertOnDelete": True,
+    }  # fmt: skip
+    world = a_world(old, rules=(bad,))
+    file = rollout(old, **plan) if kind == "RolloutTrait" else app_rollout("web", "1", "0", **plan)
+    new = with_template(deployment("web", "web", image, replicas=4), labels={"app": "web", "more": "yes"})
+    world.commit(new, file)
+    world.settle()
+    assert images(world)[0] == image and images(world)[2] in (1, 2)
+    ready: list[int] = []
+    world.watch = lambda _: ready.append(ready_of(world))
+    world.commit(remove=[file])
+    world.settle()
+    assert images(world) == ("web:1", {"from": "one"}, 4, 4)
+    assert status(world).rolling_state is RollingState.ABANDONED, status(world)
+    assert min(ready) >= (4 if strategy == "IncreaseFirst" else 2), ready
+    world.settle()
+    world.commit(with_template(deployment("web", "web", "web:3", replicas=4)))
+    world.settle()
+    assert images(world) == ("web:3", {}, 4, 4)
+    body = world.live("c1", "Deployment", "web", "web")
+    assert body is not None and body["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": "25%", "maxUnavailable": "25%"}
+
+
+def ready_of(world: World) -> int:
+    body = world.live("c1", "Deployment", "web", "web")
+    return int(body["status"].get("readyReplicas") or 0) if body is not None else 0

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gitfleet.api.objects import ObjectKey
+from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.formats.kinds import REVISION
 from gitfleet.model.held_fields import ABSENT, NEVER_AVAILABLE, Fields, FieldValue, value_at
@@ -32,11 +32,13 @@ from gitfleet.workload.handlers.reading import (
     updated_there,
 )
 from gitfleet.workload.handlers.replicas import until_seen
+from gitfleet.workload.handlers.templates import is_within, stored_template
 from gitfleet.workload.handlers.values import Counts, Goal, Step, Workloads
 
 TYPE: Final = "/spec/strategy/type"
 SURGE: Final = "/spec/strategy/rollingUpdate/maxSurge"
 UNAVAILABLE: Final = "/spec/strategy/rollingUpdate/maxUnavailable"
+TEMPLATE: Final = "/spec/template"
 _ROLLING: Final = "/spec/strategy/rollingUpdate"
 MIN_READY: Final = "/spec/minReadySeconds"
 DEADLINE: Final = "/spec/progressDeadlineSeconds"
@@ -51,6 +53,8 @@ def in_place_fields(seen: Workloads, goal: Goal, step: Step) -> Fields:
         return {}
     if step is Step.RELEASE:
         return _released(seen, goal)
+    if step is Step.REVERT and seen.before is not None:
+        return _reverted(seen, seen.target, goal, seen.before)
     moves = step in (Step.FIRST, Step.SECOND)
     if moves and not is_seen(seen.target):
         # How many are upgraded is not known; what was asked for last goes on.
@@ -80,6 +84,28 @@ def _paused(live: LiveObject, size: int) -> Fields:
     if number(live.body, MIN_READY) == NEVER_AVAILABLE:
         fields[SURGE] = max(number(live.body, SURGE), pods_there(live) - size)
     return fields
+
+
+def _reverted(seen: Workloads, live: LiveObject, goal: Goal, before: JsonObject) -> Fields:
+    """The template of before, to which its controller goes by itself, within the bounds of the batch."""
+    decreases = goal.strategy is RolloutStrategy.DECREASE_FIRST
+    template = value_at(live.body, TEMPLATE) if _is_back(seen, live) else before
+    return {
+        REPLICAS: asked(live),
+        PAUSED: False,
+        TYPE: "RollingUpdate",
+        SURGE: 0 if decreases else max(1, goal.upgraded - goal.before),
+        UNAVAILABLE: max(1, goal.unavailable) if decreases else goal.unavailable,
+        TEMPLATE: template,
+        **_seconds(seen),
+    }
+
+
+def _is_back(seen: Workloads, live: LiveObject) -> bool:
+    """Whether the template of before is there again: that of the manifest is not."""
+    there = stored_template(live.body)
+    is_wanted = seen.wanted is not None and is_within(stored_template(seen.wanted), there)
+    return seen.before is not None and is_within(seen.before, there) and not is_wanted
 
 
 def outdated_fields(seen: Workloads, step: Step) -> dict[ObjectKey, Fields]:
@@ -118,6 +144,11 @@ def in_place_counts(seen: Workloads, goal: Goal) -> Counts:
         upgraded_ready = max(0, ready - (there - updated))
         old_ready = ready - upgraded_ready
     is_known = newest is not None or not updated or not seen.pods
+    if _is_back(seen, live):  # the newest content is that of before
+        is_back = is_seen(live) and is_known and there == asked(live)
+        return Counts(
+            upgraded=there - updated, upgraded_ready=old_ready, old=updated, old_ready=upgraded_ready, observed=is_back
+        )
     is_given = is_paused(live) or there == asked(live) + number(live.body, SURGE)
     found = Counts(
         upgraded=updated,
@@ -159,15 +190,13 @@ def _allowed(seen: Workloads, goal: Goal, step: Step) -> tuple[int, int]:
 
 
 def _released(seen: Workloads, goal: Goal) -> Fields:
-    # A server leaves out what is zero here.
-    seconds = given_back(seen, MIN_READY)
-    return {
-        REPLICAS: of_manifest(seen, REPLICAS, goal.size),
-        PAUSED: False,
-        MIN_READY: seconds if seconds != 0 else ABSENT,
-        DEADLINE: given_back(seen, DEADLINE, 600),
-        **_strategy(seen),
-    }
+    size = of_manifest(seen, REPLICAS, goal.size)
+    return {REPLICAS: size, PAUSED: False, **_seconds(seen), **_strategy(seen)}
+
+
+def _seconds(seen: Workloads) -> Fields:
+    seconds = given_back(seen, MIN_READY)  # a server leaves out what is zero here
+    return {MIN_READY: seconds if seconds != 0 else ABSENT, DEADLINE: given_back(seen, DEADLINE, 600)}
 
 
 def _strategy(seen: Workloads) -> Fields:

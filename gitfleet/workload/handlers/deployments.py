@@ -50,8 +50,8 @@ class DeploymentHandler(WorkloadHandler):
         return ""
 
     def irreversible(self, seen: Workloads, goal: Goal) -> str:
-        """In place, the template of before is gone from the object."""
-        if goal.mode is not RolloutMode.IN_PLACE:
+        """In place, the template of before is gone from the object: a snapshot has to say it."""
+        if goal.mode is not RolloutMode.IN_PLACE or seen.before is not None:
             return ""
         return WorkloadText.NO_LONGER_TEMPLATE_BEFORE(name_of=name_of(seen))
 

@@ -20,7 +20,8 @@ class Workloads:
     its ReplicaSets, which count their pods.
 
     `wanted` is the target as its placement wants it, None where no placement has it. `originals` are the values that
-    the fields of the target had which the rollout holds, from before it held them.
+    the fields of the target had which the rollout holds, from before it held them. `before` is the pod template that was
+    rolled out before the one that is wanted, None where it is not known.
     """
 
     target: LiveObject | None
@@ -28,6 +29,7 @@ class Workloads:
     pods: tuple[LiveObject, ...] = ()
     wanted: JsonObject | None = None
     originals: Fields | None = None
+    before: JsonObject | None = None
 
 
 class Step(StrEnum):

@@ -63,7 +63,7 @@ class Rolling:
             waits = bool(scaling.pods)
             for live, fields in pending(scaling, seen):
                 waits = True
-                status, said = self.side.patch(live.body, merge_patch(fields)["spec"])
+                status, said = self.side.patch(live.body, merge_patch(fields, live.body)["spec"])
                 assert status == 200, said
             for pod in scaling.pods:
                 assert self.side.delete_pod(pod.key.name, pod.uid)[0] in (200, 202)
@@ -108,7 +108,7 @@ class HandlersContract:
         side.at_rest(body)
         rolling = Rolling(side, newer)
         (fields,) = BUILT_IN[key_of(body).group_kind].scale(rolling.seen, goal, Step.HOLD).fields.values()
-        side.patch(body, merge_patch(fields)["spec"])
+        side.patch(body, merge_patch(fields, body)["spec"])
         status, said = side.patch(body, {"template": newer["spec"]["template"]})
         assert status == 200, said
         side.at_rest(body)

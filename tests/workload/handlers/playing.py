@@ -31,6 +31,7 @@ class Play:
     watch: Callable[[Play], None] = lambda _: None
     wanted: JsonObject | None = None
     originals: Fields | None = None
+    before: JsonObject | None = None
     patches: int = 0
     log: list[str] = field(default_factory=list)
 
@@ -46,6 +47,7 @@ class Play:
             pods=self.target.live_pods(),
             wanted=self.wanted,
             originals=self.originals,
+            before=self.before,
         )
 
     @property

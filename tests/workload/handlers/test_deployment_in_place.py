@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Any
@@ -291,6 +292,43 @@ def test_pods_stay_as_they_are_once_kept(
     # A pod that was missing in that moment comes back, and none goes.
     assert set(before) <= {pod.name for pod in play.target.pods}
     assert play.there == max(len(before), goal.size)
+
+
+@given(rollouts(), st.integers(0, 3), st.sampled_from([Step.FIRST, Step.SECOND]), st.integers(0, 6), st.booleans())
+@example((play_of(5), goal_of(5), [2, 3]), 1, Step.SECOND, 3, False)
+@example((play_of(5), goal_of(5), [2, 3]), 0, Step.FIRST, 2, True)
+@example((play_of(5), goal_of(5, DECREASE, away=2), [5]), 0, Step.SECOND, 1, False)
+def test_it_goes_back_to_the_template_of_before_within_its_bounds(
+    case: tuple[Play, Goal, list[int]], full: int, half: Step, passes: int, bad: bool
+) -> None:
+    play, goal, batches = case
+    missing = max(goal.unavailable, goal.strategy is DECREASE)
+    for pod in play.target.pods:
+        pod.ready = pod.can = True
+    play.target.sync()
+    last = [play.ready]
+
+    def watch(play: Play) -> None:
+        assert play.ready >= last[0] or play.ready >= goal.size - missing
+        assert play.there <= goal.size + (0 if goal.strategy is DECREASE else max(1, *batches))
+        last[0] = play.ready
+
+    play.target.bad = ("new",) if bad else ()
+    hold_new_template(play, goal)
+    *done, present = list(goals(goal, batches))[: full + 1]
+    for one in [] if bad else done:
+        play.step(one, Step.FIRST, partial(play.is_up, one))
+        play.step(one, Step.SECOND, partial(play.is_done, one))
+    if bad:
+        present, half = next(goals(goal, batches)), Step.FIRST
+    for _ in range(passes):
+        play.patch(present, half if play.is_up(present) else Step.FIRST)
+        play.target.sync()
+        play.target.run_pods()
+    play.before, play.watch, last = {"spec": {"image": "old"}}, watch, [play.ready]
+    play.step(present, Step.REVERT, lambda: play.counts(present) == replace(play.counts(present), upgraded=0))
+    play.settle(present, Step.REVERT)
+    assert [pod.revision for pod in play.target.pods] == ["old"] * goal.size
 
 
 @given(
