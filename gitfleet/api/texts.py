@@ -228,9 +228,7 @@ class ApiText(TextTable):
         "is reserved; place it elsewhere, or name the namespace in spec.policy.allow of FleetConfig"
     )
     SAYS_HOW_FOLDER_BUILT = "it says how a folder is built; ask for what is placed"
-    SCALED_WOULD_UNDO_ROLLOUT = (
-        "scaled by {scaler}{where}, which would undo what the rollout does; remove it while the rollout is there"
-    )
+    SCALED_WOULD_UNDO_ROLLOUT = "scaled by {scaler}{where}, which sets the size itself; leave targetSize out"
     SELECTS_RESOURCE_ALREADY_LIST = "selects a resource that is already in the list; remove it"
     STANDS_TWICE_BATCHES = "stands twice in the batches; remove one"
     STANDS_TWICE_REMOVE_ONE = "stands twice; remove one"

@@ -9,7 +9,7 @@ from typing import Final
 from gitfleet.api import Break
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import GroupKind, Identity, Manifest, ObjectKey
-from gitfleet.api.rollout_plans import OnFailure
+from gitfleet.api.rollout_plans import OnFailure, RolloutWebhook
 from gitfleet.api.scalers import is_scaled_by, scalers_of
 from gitfleet.api.workload_records import RollingState, RolloutRecord
 from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait, WorkloadRollout
@@ -33,8 +33,8 @@ def rollout_refusals(
     objects: Iterable[ReadObject], known: KnownKinds, standing: Callable[[ReadObject], tuple[bool, bool]]
 ) -> Refusals:
     """Rollouts of one name or of one workload, of which the first one stays, by `standing` and then by path; rollouts
-    of a workload that something else scales; references to misspelt kinds; and metrics that cannot be measured, also
-    those of staged runs."""
+    to a size of a workload that something else scales; what cannot go back; references to misspelt kinds; and metrics
+    that cannot be measured, also those of staged runs."""
     items = list(objects)
     rollouts = [(item, item.value) for item in items if isinstance(item.value, RolloutTrait | AppRollout)]
     refused = metric_refusals(items)
@@ -50,7 +50,13 @@ def rollout_refusals(
     for item, rollout in rollouts:
         if isinstance(rollout, RolloutTrait):
             refused += [
-                (item, note) for note in (*_scaled(rollout, scalers), *_misspelt(rollout, known), *unmovable(rollout), *_one_way(rollout))
+                (item, note)
+                for note in (
+                    *_scaled(rollout, scalers),
+                    *_misspelt(rollout, known),
+                    *unmovable(rollout),
+                    *_one_way(rollout),
+                )
             ]
     return refused
 
@@ -131,6 +137,8 @@ def _same_name(rollouts: Sequence[tuple[ReadObject, WorkloadRollout]]) -> Refusa
 
 
 def _scaled(rollout: RolloutTrait, scalers: Mapping[Identity, Manifest]) -> Iterator[Break]:
+    if rollout.rollout_plan.target_size is None:
+        return  # the size is the one that the autoscaler has set
     for workload, field in rollout.workloads:
         if (scaler := scalers.get(workload.identity)) is not None:
             yield field, f"is {is_scaled_by(scaler)}"
@@ -143,6 +151,7 @@ def _one_way(rollout: RolloutTrait) -> Iterator[Break]:
     plan = rollout.rollout_plan
     if plan.revert_on_delete:
         yield ("spec", "rolloutPlan", "revertOnDelete"), DesiredText.CANNOT_GO_BACK_DAEMON_SET()
+    hooks: list[tuple[tuple[str | int, ...], RolloutWebhook]]
     hooks = [(("rolloutWebhooks", n), hook) for n, hook in enumerate(plan.webhooks)]
     for number, batch in enumerate(plan.batches):
         at = "rolloutBatches", number, "batchRolloutWebhooks"

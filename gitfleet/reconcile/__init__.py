@@ -87,9 +87,8 @@ def _decide(
     after = placements.within(with_settings(known, wanted))
     after = replace(after, overrides=shared.override_snapshots, evictions=evictions)
     works_after, rendered, after = _rendered(after, placements, shared, rendered, failures)
-    after, rolling = with_rollouts(
-        after, works_after, seen_works, inputs, extensions.handlers, shared.gates, failures
-    )
+    had_and_get = seen_works, works_after
+    after, rolling = with_rollouts(after, had_and_get, inputs, extensions.handlers, shared.gates, failures)
     said = (*status.standing_notices(before, wanted.commit), *_warnings(shared, placements, after))
     after = replace(after, faults=wanted.faults + listed((*faults, *status.faults_of(failures, after, wanted), *said)))
     decision = Decision(

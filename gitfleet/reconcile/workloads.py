@@ -32,15 +32,14 @@ class Extensions(NamedTuple):
 
 def with_rollouts(
     state: FleetState,
-    works: Works,
-    works_before: Works,
+    works: tuple[Works, Works],
     inputs: Inputs,
     handlers: workload.Handlers,
     gates: Gates,
     failures: Failures,
 ) -> tuple[FleetState, workload.Advance]:
-    """The decided state with its workload rollouts, over the works that clusters had, and are to have from
-    now on."""
+    """The decided state with its workload rollouts, over the works that clusters had, and those that they
+    are to have from now on."""
     wanted = inputs.desired
     if not wanted.rollouts and not state.rollouts:
         return state, workload.Advance()
@@ -51,8 +50,8 @@ def with_rollouts(
         kept=_kept(wanted, state.rollouts),
         clusters=state.clusters,
         placements=state.placements,
-        works=works,
-        works_before=works_before,
+        works=works[1],
+        works_before=works[0],
         inventory=state.inventory,
         observations=inputs.observations,
         answers=inputs.answers,
@@ -60,7 +59,7 @@ def with_rollouts(
         now=inputs.now,
         handlers=handlers,
         policy=wanted.config.policy,
-        gate=lambda move: gates.closed(move, state, works),
+        gate=lambda move: gates.closed(move, state, works[1]),
     )
     advance = workload.advance_workloads(request, failures)
     return replace(state, rollouts=advance.rollouts), advance

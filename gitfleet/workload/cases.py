@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -26,6 +26,7 @@ from gitfleet.model.rolling import Frozen
 from gitfleet.workload.fields import key_text
 from gitfleet.workload.finding import Found, Wanted, live_of
 from gitfleet.workload.handlers import WorkloadHandler, Workloads
+from gitfleet.workload.handlers.values import Autoscaler
 from gitfleet.workload.texts import WorkloadText
 
 
@@ -156,12 +157,20 @@ def workloads_of(
         wanted=manifest.body if manifest is not None else None,
         originals=originals_of(status, found.target),
         before=before,
+        scalers=tuple(_scalers(found, wanted, observation)),
     )
 
 
+def _scalers(found: Found, wanted: Wanted, observation: ClusterObservation) -> Iterator[Autoscaler]:
+    for workload in (found.target.identity, *(key.identity for key in found.sources)):
+        manifest = wanted.scalers.get(workload)
+        if manifest is not None and (live := observation.live.get(manifest.key)) is not None:
+            yield Autoscaler(workload, live, manifest.body)
+
+
 def needs_pods(status: ClusterRolloutStatus, handler: WorkloadHandler | None) -> bool:
-    """Whether a rollout is judged by the pods of its target: one that is under way in place, or may still go back, where
-    the kind of workload asks for it."""
+    """Whether a rollout is judged by the pods of its target: one that is under way in place, or may still go back,
+    where the kind of workload asks for it."""
     may_go_back = status.rolling_state is RollingState.FAILED and status.template_before is not None
     in_place = (status.is_running or may_go_back) and status.mode in (None, RolloutMode.IN_PLACE)
     return in_place and handler is not None and handler.needs_pods

@@ -49,7 +49,7 @@ def _replacing(live: FieldValue, wanted: FieldValue) -> FieldValue:
 
 def pending(scaling: Scaling, seen: Workloads) -> Iterator[tuple[LiveObject, dict[str, FieldValue]]]:
     """The live workloads, and what is read with them, with the fields that they are still to get."""
-    for live in (seen.target, *seen.sources, *seen.pods):
+    for live in (seen.target, *seen.sources, *seen.pods, *(one.live for one in seen.scalers)):
         if live is None:
             continue
         fields = next((f for key, f in scaling.fields.items() if key.identity == live.key.identity), {})

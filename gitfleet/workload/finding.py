@@ -10,6 +10,7 @@ from gitfleet.api.envelopes import carried_identities
 from gitfleet.api.objects import Identity, JsonObject, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.placing_policy import PlacingPolicy
+from gitfleet.api.scalers import scalers_of
 from gitfleet.api.snapshots import snapshot_name
 from gitfleet.api.workload_records import ClusterRolloutStatus, RolloutRecord
 from gitfleet.api.workload_rollouts import RolloutTrait, WorkloadRollout
@@ -68,6 +69,8 @@ class Wanted:
 
     manifests: Mapping[Identity, Manifest] = field(default_factory=dict)
     snapshots: Mapping[PlacementKey, str] = field(default_factory=dict)
+    scalers: Mapping[Identity, Manifest] = field(default_factory=dict)
+    """What sets the replicas of workloads, by the workload."""
 
     @classmethod
     def of(cls, works: Sequence[Work]) -> Wanted:
@@ -76,7 +79,8 @@ class Wanted:
         for work in works:
             for manifest in work.manifests:
                 found.setdefault(manifest.key.identity, manifest)
-        return cls(manifests=found, snapshots={work.placement: work.snapshot for work in works})
+        snapshots = {work.placement: work.snapshot for work in works}
+        return cls(manifests=found, snapshots=snapshots, scalers=scalers_of(found.values()))
 
 
 def find(

@@ -9,6 +9,7 @@ from typing import assert_never
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.rollout_plans import RolloutPlan
 from gitfleet.api.workload_records import RELEASED, ClusterRolloutStatus, RolloutMode
+from gitfleet.workload.autoscaled import scaling_of
 from gitfleet.workload.batches import Batch, UnusablePlan, batches_of, named_pods
 from gitfleet.workload.fields import pending
 from gitfleet.workload.handlers import Goal, Step, WorkloadHandler, Workloads
@@ -101,5 +102,5 @@ def left_to_change(
     if wanted is None:
         return ()
     step, batch = wanted
-    scaling = handler.scale(seen, goal_of(plan, status, now, batch), step)
+    scaling = scaling_of(handler, seen, goal_of(plan, status, now, batch), step)
     return (*(live.key for live, _ in pending(scaling, seen)), *(pod.key for pod in scaling.pods))

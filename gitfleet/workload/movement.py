@@ -25,6 +25,7 @@ from gitfleet.model.held_fields import ABSENT, Fields, FieldValue, HeldByCluster
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import DeletePod, Patch, RolloutWrite
 from gitfleet.model.works import Work
+from gitfleet.workload.autoscaled import scaling_of
 from gitfleet.workload.cases import Needed, file_is_gone, lacks_pods, workloads_of
 from gitfleet.workload.fields import merge_patch, pending
 from gitfleet.workload.finding import Found, NotFoundHere, Wanted
@@ -106,8 +107,10 @@ def _on_cluster(
         kept = {key.identity: _kept(record, status, needed, key, seen) for key in status.sources}
         return Movement(held={status.cluster: {**kept, **beside}})
     step, goal = wants
-    scaling = found.handler.scale(seen, goal, step)
     moves = _moves(status)
+    # An autoscaler is bounded while pods move, and where they stay half way.
+    is_free = not moves and step is not Step.KEEP
+    scaling = scaling_of(found.handler, replace(seen, scalers=()) if is_free else seen, goal, step)
     # What is given back is given back by steps: an apply would write only a part of it.
     enforced = (moves and step is not Step.RELEASE) or step is Step.HOLD
     fields = dict(_held(record, status, scaling, (seen, needed), enforced=enforced))
@@ -230,7 +233,8 @@ def _stays(status: ClusterRolloutStatus, needed: Needed, key: ObjectKey) -> bool
 
 
 def _live(seen: Workloads, key: ObjectKey) -> LiveObject | None:
-    found = (one for one in (seen.target, *seen.sources) if one is not None)
+    scalers = (one.live for one in seen.scalers)
+    found = (one for one in (seen.target, *seen.sources, *scalers) if one is not None)
     return next((one for one in found if one.key.identity == key.identity), None)
 
 

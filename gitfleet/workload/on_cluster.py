@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gitfleet.api.scalers import is_scaled_by, scalers_of
+from gitfleet.api.scalers import is_scaled_by
 from gitfleet.api.workload_records import (
     FOLLOWED,
     RELEASED,
@@ -75,8 +75,7 @@ def on_cluster(record: RolloutRecord, status: ClusterRolloutStatus, turn: Turn, 
     if record.removing and lookup.is_named_by_other(record, found):
         return None
     was = status
-    if (before := lookup.template_before(status, found)) != status.template_before:
-        status = replace(status, template_before=before)
+    status = replace(status, template_before=lookup.template_before(status, found))
     if status.rolling_state is RollingState.VERIFYING_SPEC:
         # What it is about is held from now on, also where it has not been read yet.
         status = replace(status, target=found.target, sources=found.sources)
@@ -166,8 +165,9 @@ def _forbidden(here: _Here, lookup: Lookup) -> str:
     record, status, workloads = here.record, here.status, (here.found.target, *here.found.sources)
     if why := denial(lookup.request.policy, record, workloads):
         return why
-    if status.rolling_state is RollingState.VERIFYING_SPEC and placement_of(record) is not None:
-        scalers = scalers_of(here.wanted.manifests.values())
+    is_sized = record.rollout_plan.target_size is not None and placement_of(record) is not None
+    if status.rolling_state is RollingState.VERIFYING_SPEC and is_sized:
+        scalers = here.wanted.scalers
         if scaler := next((scalers[key.identity] for key in workloads if key.identity in scalers), None):
             return WorkloadText.ITS_WORKLOAD_IS(is_scaled_by=is_scaled_by(scaler))
     return ""

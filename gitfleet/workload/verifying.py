@@ -138,15 +138,14 @@ def _size(case: Case, mode: RolloutMode, original: int) -> int:
     """How many pods there are to be at the end; UnusablePlan for a number that does not go with what is done. Where the
     plan gives none, those that the manifest adds go out in batches, too."""
     wanted, seen = case.record.rollout_plan.target_size, case.seen
-    written = value_at(seen.wanted or {}, REPLICAS)
+    is_scaled = any(one.workload == case.found.target.identity for one in seen.scalers)
+    written = ABSENT if is_scaled else value_at(seen.wanted or {}, REPLICAS)
     manifests = written if isinstance(written, int) else 0
     if mode is RolloutMode.IN_PLACE:
         size = manifests or original  # 0 is written for a rollout that gives it pods
         if wanted not in (None, size):
             raise UnusablePlan(
-                WorkloadText.TARGETSIZE_PODS_ROLLOUT_CHANGES_CONTENT(
-                    wanted=wanted, target=case.found.target, size=size
-                )
+                WorkloadText.TARGETSIZE_PODS_ROLLOUT_CHANGES_CONTENT(wanted=wanted, target=case.found.target, size=size)
             )
         return size
     if wanted is None:

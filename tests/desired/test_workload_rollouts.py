@@ -74,6 +74,7 @@ def measured(**metric: Any) -> Json:
     return {"canaryMetric": [given]}
 
 
+SIZED = {"targetSize": 5}
 GOES_BACK = {"type": "pre-batch-rollout", "name": "x", "url": "https://x.example/y", "onFailure": "rollback"}
 PLACEMENT = (
     "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterResourcePlacement\nmetadata: {name: web}\n"
@@ -138,7 +139,7 @@ NO_SOURCE = DesiredText.NAMES_NO_MANIFEST_REPO(workload="Deployment", so=Desired
 OR_CLUSTERS = DesiredText.CORRECT_ADD_MANIFEST()
 NO_TEMPLATE = DesiredText.NAMES_NOT_REPO(metric_template="MetricTemplate", hint="")
 MOVED = "already; " + DesiredText.REMOVE_ONE_TWO()
-UNDONE = "which would undo what the rollout does; remove it while the rollout is there"
+UNDONE = "which sets the size itself; leave targetSize out"
 EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
 
 
@@ -219,24 +220,25 @@ EU, US = ({"matchLabels": {"zone": zone}} for zone in ("eu", "us"))
           f"({PATH}:1) {MOVED}")]),
         ({PATH: app(componentList=["y"]), "rollouts/b.yaml": app("b", componentList=["x"])}, []),
         # What else moves pods.
-        *(({PATH: trait(), "resources/h.yaml": scaler(version=version)},
+        ({PATH: trait(), "resources/h.yaml": scaler()}, []),
+        *(({PATH: trait(plan=SIZED), "resources/h.yaml": scaler(version=version)},
            [AT(5, f"spec.targetRef: is scaled by HorizontalPodAutoscaler/web/h (resources/h.yaml:1), {UNDONE}")])
           for version in ("v1", "v2")),
         ({PATH: trait(), "resources/h.yaml": scaler("other"), "resources/g.yaml": scaler(kind="StatefulSet", own="g")},
          []),
-        ({PATH: trait(sourceRef=[{**DEPLOYMENT, "name": "old"}]), "resources/h.yaml": scaler("old")},
+        ({PATH: trait(plan=SIZED, sourceRef=[{**DEPLOYMENT, "name": "old"}]), "resources/h.yaml": scaler("old")},
          [AT(7, f"spec.sourceRef[0]: is scaled by HorizontalPodAutoscaler/web/h (resources/h.yaml:1), {UNDONE}")]),
-        ({PATH: trait(), "resources/h.yaml": scaled_object(name="api")},
+        ({PATH: trait(plan=SIZED), "resources/h.yaml": scaled_object(name="api")},
          [f"resources/h.yaml:1: ScaledObject/web/h: {NO_DEFINITION}",
           AT(5, f"spec.targetRef: is scaled by ScaledObject/web/h (resources/h.yaml:1), {UNDONE}")]),
         # What cannot go back.
         *(({PATH: trait(targetRef={**DEPLOYMENT, "kind": "DaemonSet", "name": "api"}, clusters={}, plan=plan)},
-           [f"{PATH}:{line}: RolloutTrait/web/api: spec.rolloutPlan.{field}: {DesiredText.CANNOT_GO_BACK_DAEMON_SET()}"])
-          for field, line, plan in (
-              ("revertOnDelete", 6, {"revertOnDelete": True}),
-              ("rolloutWebhooks[0].onFailure", 6, {"rolloutWebhooks": [{**GOES_BACK, "type": "finalize-rollout"}]}),
-              ("rolloutBatches[0].batchRolloutWebhooks[0].onFailure", 6, {
-                  "rolloutBatches": [{"replicas": 1, "batchRolloutWebhooks": [GOES_BACK]}]}))),
+           [AT(6, f"spec.rolloutPlan.{field}: {DesiredText.CANNOT_GO_BACK_DAEMON_SET()}")])
+          for field, plan in (
+              ("revertOnDelete", {"revertOnDelete": True}),
+              ("rolloutWebhooks[0].onFailure", {"rolloutWebhooks": [GOES_BACK]}),
+              ("rolloutBatches[0].batchRolloutWebhooks[0].onFailure",
+               {"rolloutBatches": [{"replicas": 1, "batchRolloutWebhooks": [GOES_BACK]}]}))),
         # Kinds of workloads.
         ({PATH: trait(targetRef={**DEPLOYMENT, "kind": "Deploymnet", "name": "api"})},
          [AT(5, ("spec.targetRef.kind: " + DesiredText.NOT_KIND_YOU_MEAN(in_words="group apps", meant="",
@@ -373,7 +375,7 @@ GOOD = {"RolloutTrait/web/api": 3}
         {PATH: trait(plan={"numBatches": 4}).replace("name: api, ", "")},
         {PATH: "spec: [\n"},
         {PATH: trait(plan={"numBatches": 4, **measured()})},
-        {PATH: trait(plan={"numBatches": 4}), "resources/h.yaml": scaler()},
+        {PATH: trait(plan={"numBatches": 4, **SIZED}), "resources/h.yaml": scaler()},
         {"rollouts/api-new.yaml": trait(plan={"numBatches": 0})},
         {"rollouts/api-new.yaml": "metadata: {name: api\n"},
         {PATH: trait(plan={"numBatches": 3}), "rollouts/b.yaml": trait("b", plan={"numBatches": 4})},

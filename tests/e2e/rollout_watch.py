@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from kubernetes.client import ApiException, AppsV1Api, CoreV1Api
+from kubernetes.client import ApiException, AppsV1Api, AutoscalingV2Api, CoreV1Api
 from urllib3.exceptions import HTTPError
 
 from tests.realparts.api_server import ApiServer
@@ -47,6 +47,22 @@ class RolloutWatch:
                 return {"spec": {}, "status": {}}
             found: dict[str, Any] = client.sanitize_for_serialization(live)
             return found
+
+    def set_replicas(self, name: str, replicas: int) -> None:
+        """Give a Deployment another number of pods, as an autoscaler does."""
+        with self.server.client() as client:
+            body = {"spec": {"replicas": replicas}}
+            AppsV1Api(client).patch_namespaced_deployment_scale(name, self.namespace, body, _request_timeout=5)
+
+    def bounds(self, name: str) -> tuple[int, int]:
+        """The bounds of a HorizontalPodAutoscaler."""
+        with self.server.client() as client:
+            spec = (
+                AutoscalingV2Api(client)
+                .read_namespaced_horizontal_pod_autoscaler(name, self.namespace, _request_timeout=5)
+                .spec
+            )
+            return spec.min_replicas, spec.max_replicas
 
     def pods(self) -> list[Any]:
         """The pods that are to stay."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -184,12 +185,16 @@ def test_other_content_and_more_pods_in_one_commit(fleet: Fleet) -> None:
     fleet.commit(fleet.deployment("web", "web:2", 4))
     for batch, new in enumerate((1, 2)):
         fleet.until(batchRollingState="batchReady", upgradedReadyReplicas=new, rolloutTargetSize=4)
-        eventually(lambda new=new: images_of(fleet) == ["web:1"] * (4 - new) + ["web:2"] * new)
+        eventually(partial(has_images, fleet, *["web:1"] * (4 - new), *["web:2"] * new))
         assert max(dict(sample.images).get("web:2", 0) for sample in fleet.watch.samples) == new
         fleet.commit(fleet.rollout(old, rolloutBatches=batches, lastBatchToRollout=batch + 1))
     fleet.until(rollingState="rolloutSucceed")
     eventually(lambda: images_of(fleet) == ["web:2"] * 4)
     assert min(sample.ready for sample in fleet.watch.samples) >= 1
+
+
+def has_images(fleet: Fleet, *wanted: str) -> bool:
+    return images_of(fleet) == [*wanted]
 
 
 def images_of(fleet: Fleet) -> list[str]:
@@ -278,6 +283,38 @@ def test_a_rollout_that_cannot_go_on_is_reverted_when_its_file_goes(fleet: Fleet
     fleet.until(rollingState="rolloutAbandoned")
     assert fleet.watch.scale("deployment", "web-1")["spec"]["replicas"] == 5
     assert fleet.watch.scale("deployment", "web-2")["spec"]["replicas"] == 0
+
+
+@pytest.mark.soak("real")
+def test_a_deployment_in_place_beside_an_autoscaler_goes_back_when_its_file_goes(fleet: Fleet) -> None:
+    old = fleet.deployment("web", "web:1", None)
+    old["spec"]["template"]["metadata"]["annotations"] = {"from": "one"}
+    spec = {"scaleTargetRef": _reference(old), "minReplicas": 4, "maxReplicas": 9}
+    scaler = builders.an_object(
+        "autoscaling/v2", "HorizontalPodAutoscaler", "web", namespace=fleet.namespace, spec=spec
+    )
+    fleet.commit(old, scaler)
+    fleet.until_there("deployment", "web")
+    fleet.watch.set_replicas("web", 4)  # what an autoscaler does
+    fleet.until_there("deployment", "web")
+    plan = {"numBatches": 4, "lastBatchToRollout": 1, "revertOnDelete": True}
+    fleet.commit(fleet.rollout(old, **plan))
+    fleet.until(rollingState="verifyingSpec")
+    fleet.watch.samples.clear()
+    fleet.commit(fleet.deployment("web", "web:2", None))
+    fleet.until(batchRollingState="batchReady", upgradedReadyReplicas=2)
+    assert images_of(fleet) == ["web:1"] * 2 + ["web:2"] * 2
+    assert fleet.watch.bounds("web") == (4, 4)
+    fleet.commit(remove=(fleet.rollout(old),))
+    fleet.until(rollingState="rolloutAbandoned")
+    assert images_of(fleet) == ["web:1"] * 4
+    eventually(lambda: fleet.watch.bounds("web") == (4, 9))
+    template = fleet.watch.scale("deployment", "web")["spec"]["template"]
+    assert template["metadata"]["annotations"] == {"from": "one"}
+    assert min(sample.ready for sample in fleet.watch.samples) >= 4
+    fleet.commit(fleet.deployment("web", "web:3", None))
+    eventually(lambda: images_of(fleet) == ["web:3"] * 4)
+    assert "annotations" not in fleet.watch.scale("deployment", "web")["spec"]["template"]["metadata"]
 
 
 @pytest.mark.soak("real")

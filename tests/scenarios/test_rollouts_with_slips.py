@@ -78,7 +78,7 @@ SLIPS: Mapping[str, tuple[dict[str, Any], ...]] = {
     "no plan": (with_spec(rolloutPlan=None),),
     "no namespace": (NAMELESS,),
     "no name": ({**RIGHT, "metadata": {"namespace": "web"}},),
-    "an autoscaler": (RIGHT, HPA),
+    "a size beside an autoscaler": (plan(numBatches=2, targetSize=4), HPA),
     "none may go": (plan(rolloutStrategy="DecreaseFirst", rolloutBatches=[{"replicas": 4, "maxUnavailable": 0}]),),
     "a strategy": (plan(rolloutStrategy="decreaseFirst"),),
     "a metric without its template": (plan(numBatches=2, canaryMetric=[METRIC]),),
@@ -127,7 +127,7 @@ def test_the_workload_stays_until_the_slip_is_corrected(slip: str) -> None:
         pods.append(live["status"].get("updatedReplicas", 0) if world.image("c1") == "web:2" else 0)
 
     world.watch = lambda _: count()
-    world.commit(remove=[HPA] if slip == "an autoscaler" else [])
+    world.commit(remove=[HPA] if slip == "a size beside an autoscaler" else [])
     world.write({PATH: json.dumps(RIGHT)})
     world.settle(each=count)
     assert {world.image("c1"), world.image("c2")} == {"web:2"}
@@ -253,11 +253,11 @@ def test_a_rollout_that_does_not_say_which_workload_it_moves_lets_none_change(
     assert (world.image("c1"), world.image("c1", "api")) == ("web:2", "api:2")
 
 
-def test_the_workload_of_a_snapshot_that_an_autoscaler_scales_stays_as_it_is() -> None:
+def test_a_size_of_the_workload_of_a_snapshot_that_an_autoscaler_scales_is_asked_about() -> None:
     world = a_world("c1")
     world.commit(HPA)
     world.settle()
-    world.commit(NEW, app(targetRevision="2", sourceRevision="1"))
+    world.commit(NEW, app(targetRevision="2", sourceRevision="1", rolloutPlan={"targetSize": 4}))
     world.settle()
     assert images(world) == {"web:1": 4}
     assert WorkloadText.ITS_WORKLOAD_IS(is_scaled_by="scaled by HorizontalPodAutoscaler/web/web") in said(world)

@@ -76,9 +76,7 @@ def test_a_webhook_that_rejects(type_: str, left: tuple[int, int], on_failure: s
     assert any("webhook gate rejected" in condition.message for condition in found.conditions)
 
 
-@pytest.mark.parametrize(
-    "type_", ["initialize-rollout", "pre-batch-rollout", "post-batch-rollout", "finalize-rollout"]
-)
+@pytest.mark.parametrize("type_", ["initialize-rollout", "pre-batch-rollout", "post-batch-rollout", "finalize-rollout"])
 @pytest.mark.parametrize("by", ["webhook", "file"])
 def test_what_a_webhook_rejects_in_place_goes_back(type_: str, by: str) -> None:
     """At once, or as the file of the rollout that failed goes."""
@@ -106,7 +104,6 @@ def running(world: World) -> tuple[str, int, int]:
     there = body["status"]
     ready = min(int(there.get("updatedReplicas") or 0), int(there.get("readyReplicas") or 0))
     return body["spec"]["template"]["spec"]["containers"][0]["image"], ready, int(there["replicas"])
-
 
 
 def test_webhooks_that_pass_let_it_through() -> None:

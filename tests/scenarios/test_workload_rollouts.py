@@ -330,9 +330,65 @@ def test_a_rollout_in_place_goes_back_to_the_template_of_the_source_snapshot(
     world.settle()
     assert images(world) == ("web:3", {}, 4, 4)
     body = world.live("c1", "Deployment", "web", "web")
-    assert body is not None and body["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": "25%", "maxUnavailable": "25%"}
+    assert body is not None and body["spec"]["strategy"]["rollingUpdate"] == {
+        "maxSurge": "25%",
+        "maxUnavailable": "25%",
+    }
 
 
 def ready_of(world: World) -> int:
     body = world.live("c1", "Deployment", "web", "web")
     return int(body["status"].get("readyReplicas") or 0) if body is not None else 0
+
+
+def autoscaler(name: str, **bounds: int) -> dict[str, Any]:
+    reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}
+    spec = {"scaleTargetRef": reference, **bounds}
+    return an_object("autoscaling/v2", "HorizontalPodAutoscaler", name, namespace="web", spec=spec)
+
+
+def bounds_of(world: World, name: str) -> tuple[int, int]:
+    body = world.live("c1", "HorizontalPodAutoscaler", name, "web")
+    assert body is not None
+    return int(body["spec"].get("minReplicas", 1)), int(body["spec"]["maxReplicas"])
+
+
+@pytest.mark.parametrize("bounds", [{"maxReplicas": 9}, {"minReplicas": 2, "maxReplicas": 9}])
+@pytest.mark.parametrize("ends_by", ["success", "file"])
+def test_an_autoscaler_is_bounded_to_the_size_that_it_has_set_while_its_workload_is_rolled_out(
+    bounds: dict[str, int], ends_by: str
+) -> None:
+    free = (bounds.get("minReplicas", 1), 9)
+    old, new = (deployment("web", "web", f"web:{number}", replicas=None) for number in (1, 2))
+    plan = {"numBatches": 5, "revertOnDelete": True}
+    world = a_world(old, autoscaler("web", **bounds), rollout(old, **plan, lastBatchToRollout=0))
+    key = next(one.key for one in world.fleet.cluster("c1").objects() if one.key.kind == "Deployment")
+    world.fleet.cluster("c1").mutate(key, [{"op": "add", "path": "/spec/replicas", "value": 5}])
+    world.settle()
+    assert bounds_of(world, "web") == free
+    world.commit(new)
+    world.settle()
+    assert (upgraded(world, "Deployment"), bounds_of(world, "web")) == ((1, 5), (5, 5))
+    if ends_by == "success":
+        world.commit(rollout(old, **plan))
+    else:
+        world.commit(remove=[rollout(old)])
+    world.settle()
+    assert (upgraded(world, "Deployment"), bounds_of(world, "web")) == ((5, 5), free)
+    commits = world.state_commits()
+    world.reconcile()
+    assert world.state_commits() == commits
+
+
+def test_each_autoscaler_of_a_pair_is_bounded_to_the_size_of_its_side() -> None:
+    old, new = (deployment("web", f"web-{number}", f"web:{number}", replicas=4) for number in (1, 2))
+    scalers = [autoscaler(f"web-{number}", minReplicas=2, maxReplicas=9) for number in (1, 2)]
+    world = a_world(old, scalers[0])
+    world.commit(new, scalers[1], rollout(new, old, numBatches=2, lastBatchToRollout=0))
+    world.settle()
+    assert (replicas(world, "web-1"), replicas(world, "web-2")) == (2, 2)
+    assert (bounds_of(world, "web-1"), bounds_of(world, "web-2")) == ((2, 2), (2, 2))
+    world.commit(rollout(new, old, numBatches=2))
+    world.settle()
+    assert (replicas(world, "web-1"), replicas(world, "web-2")) == (0, 4)
+    assert (bounds_of(world, "web-1"), bounds_of(world, "web-2")) == ((2, 9), (2, 9))

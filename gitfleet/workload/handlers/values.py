@@ -6,11 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gitfleet.api.objects import JsonObject, ObjectKey
+from gitfleet.api.objects import Identity, JsonObject, ObjectKey
 from gitfleet.api.rollout_plans import RolloutStrategy
 from gitfleet.api.workload_records import RolloutMode
 from gitfleet.model.held_fields import Fields
 from gitfleet.model.observations import LiveObject
+
+
+@dataclass(frozen=True, slots=True)
+class Autoscaler:
+    """What sets the replicas of a workload, as it is and as its manifest has it."""
+
+    workload: Identity
+    live: LiveObject
+    manifest: JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,8 +29,9 @@ class Workloads:
     its ReplicaSets, which count their pods.
 
     `wanted` is the target as its placement wants it, None where no placement has it. `originals` are the values that
-    the fields of the target had which the rollout holds, from before it held them. `before` is the pod template that was
-    rolled out before the one that is wanted, None where it is not known.
+    the fields of the target had which the rollout holds, from before it held them. `before` is the pod template that
+    was rolled out before the one that is wanted, None where it is not known. `scalers` are the autoscalers that
+    placements have of the workloads.
     """
 
     target: LiveObject | None
@@ -30,6 +40,7 @@ class Workloads:
     wanted: JsonObject | None = None
     originals: Fields | None = None
     before: JsonObject | None = None
+    scalers: tuple[Autoscaler, ...] = ()
 
 
 class Step(StrEnum):
