@@ -94,9 +94,8 @@ def test_the_seeds_run_on_real_servers(
     assert second.is_available(namespace)
     canary = ["example-run-canary", "example-run", "canary"]
     assert table(program, "approvals") == (APPROVAL_COLUMNS, [canary, [*asked, "True", "True"]])
-    for request in ("example-run-canary", "example-run-production"):
-        merge(config, url, request)
-        program.settle()
+    merge(config, url, "example-run-canary")
+    program.settle()
     assert table(program, "csur") == (RUN_COLUMNS, [["example-run", NAME, "0", "0", "True", "True"]])
     found = config.state("runs/example-run.yaml")["status"]
     assert timeless(found, WAIT) == timeless(wanted_status(), WAIT)
@@ -104,9 +103,9 @@ def test_the_seeds_run_on_real_servers(
         moment(task) - moment(stage)
         for stage in found["stagesStatus"]
         for task in stage["afterStageTaskStatus"]
-        if task["type"] == "TimedWait"
+        if task["type"] == "TimedWait" and stage["clusters"]
     ]
-    assert len(elapsed) == 2 and all(wait >= timedelta(seconds=SECONDS) for wait in elapsed)
+    assert len(elapsed) == 1 and all(wait >= timedelta(seconds=SECONDS) for wait in elapsed)
 
 
 def moment(status: dict[str, Any]) -> datetime:
