@@ -18,11 +18,11 @@ from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git_setup import open_repository
 from gitfleet.adapters.http_server import HttpServer
 from gitfleet.adapters.kube import CoreProvider, KubeDirectory, Provider
+from gitfleet.adapters.kube.observing import IDENTITY
 from gitfleet.adapters.ref_watch import watcher_of
 from gitfleet.adapters.sops import AgeDecryptor
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.fleet import Branches
-from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import BadInput
 from gitfleet.loop.agent import Agent
 from gitfleet.loop.agent_loop import AgentLoop
@@ -34,8 +34,6 @@ from gitfleet.ports.repos import Person, SignerKeys
 from gitfleet.settings import AgentSettings, Settings
 
 log = logging.getLogger(__name__)
-_IDENTITY = ObjectKey("", "v1", "Namespace", "", "kube-system")
-"""The object whose uid no other cluster has."""
 
 
 @contextmanager
@@ -124,7 +122,7 @@ class _MaskKey:
 
     def _read_uid(self) -> str:
         if not self._uid:
-            live = self.directory.reader(self.cluster).observe([_IDENTITY], probe=False).live.get(_IDENTITY)
+            live = self.directory.reader(self.cluster).observe([IDENTITY], probe=False).live.get(IDENTITY)
             self._uid = live.uid if live is not None else ""
         return self._uid
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Final
 
 from annotated_types import Interval, Len
 
@@ -35,6 +35,8 @@ NODE_COUNT = "kubernetes-fleet.io/node-count"
 K8S_VERSION = "k8s.io/k8s-version"
 MEMBER_NAME_LABEL = "kubernetes-fleet.io/member-name"
 """The label that every member carries by itself (KubeFleet)."""
+SERVER: Final = "gitfleet.dev/server"
+"""The annotation of a MemberCluster that accepts another API server than it had: the identity of the new one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,13 +180,15 @@ class AgentStatus:
 class ClusterStatus:
     """What is known of a cluster, and may be written in a file to plan without a live observation.
 
-    `namespaces` is None until they were collected (name -> name of the Work, or "").
+    `namespaces` is None until they were collected (name -> name of the Work, or ""). `server` is the API server's
+    identity, the UID of its Namespace kube-system: two members with the same are one cluster.
     """
 
     conditions: Conditions = ()
     properties: Mapping[str, PropertyValue] = field(default_factory=dict)
     resource_usage: ResourceUsage = ResourceUsage()
     namespaces: Mapping[str, str] | None = None
+    server: str = ""
     agent: Annotated[AgentStatus | None, FIRST_OF_LIST, At("agentStatus")] = None
 
 

@@ -67,9 +67,10 @@ class MemberReport:
     """One report: when it was made, what the API server said then, and what came of the `delivery` (a commit) that it
     answers.
 
-    `identity` is a digest that no other cluster has. `present` are the objects that are there, each with a file in
-    `objects/`, `absent` those of which the server said NotFound. Where the agent did not reach its API server, `error`
-    says why and the objects are not known. `pods` are those of the workloads of which they could be read.
+    `identity` is a digest that no other cluster has, `server` the UID of its Namespace kube-system. `present` are
+    the objects that are there, each with a file in `objects/`, `absent` those of which the server said NotFound.
+    Where the agent did not reach its API server, `error` says why and the objects are not known. `pods` are those
+    of the workloads of which they could be read.
     """
 
     cluster: Annotated[str, At("metadata", "name")]
@@ -85,6 +86,7 @@ class MemberReport:
     absent: tuple[ObjectKey, ...] = ()
     unreadable: tuple[UnreadableObject, ...] = ()
     namespaces: Mapping[str, str] | None = None
+    server: str = ""
     properties: Mapping[str, PropertyValue] = field(default_factory=dict)
     resource_usage: ResourceUsage | None = None
     conditions: tuple[ProviderCondition, ...] = ()

@@ -97,6 +97,11 @@ class ClusterObservation:
     pods: Mapping[ObjectKey, tuple[LiveObject, ...]] = field(default_factory=dict)
     """The pods of the workloads of which they were asked for, by its key; of a Deployment its ReplicaSets."""
     namespaces: Mapping[str, str] | None = None
+    server: str = ""
+    """The identity of the API server (the UID of its Namespace kube-system), "" where it was not read."""
+    refused: str | None = None
+    """Of an observation that is not used: the member that has this API server, which is the cluster itself where its
+    server is another one than before."""
     properties: Mapping[str, PropertyValue] = field(default_factory=dict)
     resource_usage: ResourceUsage | None = None
     reported: tuple[ReportedCondition, ...] = ()

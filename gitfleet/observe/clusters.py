@@ -57,7 +57,7 @@ def observe_cluster(cluster: MemberCluster, observation: ClusterObservation, now
     elif _is_news(
         before.conditions,
         MemberConditionType.JOINED,
-        message := ObserveText.CLUSTER_NOT_ANSWERED_YET(cluster=cluster.name, error=observation.error),
+        message := _why(observation, ObserveText.CLUSTER_NOT_ANSWERED_YET),
     ):
         reported = (_condition(MemberConditionType.JOINED, Status.UNKNOWN, Reason.CLUSTER_UNREACHABLE, message),)
     conditions = _with(before.conditions, cluster, now, reported)
@@ -89,7 +89,7 @@ def _agent(cluster: MemberCluster, observation: ClusterObservation, now: datetim
         reported = [_AGENT_JOINED, _AGENT_HEALTHY if observation.healthy else unhealthy]
     else:
         reported = []
-        why = ObserveText.CLUSTER_NOT_ANSWER_2(cluster=cluster.name, error=observation.error)
+        why = _why(observation, ObserveText.CLUSTER_NOT_ANSWER_2)
         healthy = find_condition(before.conditions, MemberConditionType.HEALTHY)
         if _is_news(before.conditions, MemberConditionType.JOINED, why):
             reported.append(_condition(MemberConditionType.JOINED, Status.UNKNOWN, Reason.CLUSTER_UNREACHABLE, why))
@@ -105,6 +105,13 @@ def _agent(cluster: MemberCluster, observation: ClusterObservation, now: datetim
         # all the time, and the cluster like one that has stopped to.
         heartbeat = before.last_received_heartbeat
     return replace(before, conditions=conditions, last_received_heartbeat=heartbeat)
+
+
+def _why(observation: ClusterObservation, silent: ObserveText) -> str:
+    """Why nothing is known of a cluster: it is not used, or is silent."""
+    if observation.refused is not None:
+        return observation.error
+    return silent(cluster=observation.cluster, error=observation.error)
 
 
 def _is_news(conditions: Conditions, type_: MemberConditionType, message: str, *, always: bool = False) -> bool:

@@ -20,6 +20,7 @@ from gitfleet.observe.availability import availability_of
 from gitfleet.observe.bindings import ClusterSeen, KnownConditions, observe_binding, observe_removal
 from gitfleet.observe.checks import NO_CHECKS, Checks
 from gitfleet.observe.clusters import observe_cluster, read_cluster
+from gitfleet.observe.servers import with_kept_objects
 
 
 def observe_clusters(
@@ -39,7 +40,7 @@ def observe_clusters(
         )
         if found is not None:
             seen[name] = found
-    return seen
+    return with_kept_objects(seen)
 
 
 def _observe_cluster(

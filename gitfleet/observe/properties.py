@@ -19,8 +19,9 @@ from gitfleet.model.observations import ClusterObservation
 def measured(
     status: ClusterStatus, observation: ClusterObservation, now: datetime, period_seconds: int
 ) -> ClusterStatus:
-    """The status with the properties, resources and namespaces of one observation of a reachable cluster; equal to
-    `status` when nothing is to be written. Where a provider failed, what is known and was not reported again stays."""
+    """The status with the properties, resources, namespaces and server of one observation of a reachable cluster; equal
+    to `status` when nothing is to be written. Where a provider failed, what is known and was not reported again
+    stays."""
     period = timedelta(seconds=period_seconds) if observation.reported else timedelta(0)
     failed = any(reported.status is Status.FALSE for reported in observation.reported)
     if observation.properties or (observation.reported and not failed):
@@ -32,6 +33,8 @@ def measured(
         status = replace(status, resource_usage=_fresh_usage(status.resource_usage, usage, now, period))
     if observation.namespaces is not None:
         status = replace(status, namespaces=dict(sorted(observation.namespaces.items())))
+    if observation.server:
+        status = replace(status, server=observation.server)
     return status
 
 

@@ -76,6 +76,7 @@ def report_of(
             UnreadableObject(object=key, reason=why) for key, why in sorted(observation.unreadable.items())
         ),
         namespaces=observation.namespaces,
+        server=observation.server,
         properties=observation.properties,
         resource_usage=observation.resource_usage,
         conditions=tuple(
@@ -146,6 +147,7 @@ def _bounded(report: MemberReport) -> MemberReport:
     return replace(
         report,
         error=_short(report.error),
+        server=_short(report.server),
         outcomes=tuple(replace(one, message=_short(one.message)) for one in report.outcomes),
         unreadable=tuple(replace(one, reason=_short(one.reason)) for one in report.unreadable),
         conditions=tuple(
@@ -221,6 +223,7 @@ def observation_of(seen: MemberSeen, keys: Collection[ObjectKey]) -> ClusterObse
         live={key: seen.live[key] for key in keys if key in seen.live},
         unreadable={key: seen.unreadable[key] for key in keys if key in seen.unreadable},
         namespaces=report.namespaces,
+        server=report.server,
         properties=report.properties,
         resource_usage=report.resource_usage,
         reported=tuple(ReportedCondition(c.type, c.status, c.reason, c.message) for c in report.conditions),

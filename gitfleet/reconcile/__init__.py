@@ -71,6 +71,7 @@ def _decide(
     wanted, before, now, policy = inputs.desired, inputs.before, inputs.now, inputs.desired.config.policy
     still_wanted, kept = removals.still_wanted(wanted, before, kept)
     accepted = desired.accept(still_wanted, before, now, failures)
+    inputs = replace(inputs, observations=observe.usable(accepted.clusters, inputs.observations))
     clusters = observe.observe_clusters(accepted.clusters, before.clusters, inputs.observations, now, failures)
     known = replace(before, clusters=clusters, left_behind={}, misplaced=frozenset(), damage=Damage())
     known = replace(known, left_out=rollout.long_silent(clusters, now, wanted.config.rollout_unreachable))
@@ -129,6 +130,7 @@ def _rendered(
 
 def _warnings(shared: Shared, placements: PlacementsMemo, after: FleetState) -> tuple[Fault, ...]:
     found = (*uncounted(shared.inputs, shared.runs.records), *undecided(shared.inputs, placements.frozen()))
+    found += observe.server_faults(shared.inputs.desired.clusters, shared.inputs.observations)
     return (*found, *shared.gates.freezes.notices, *pin_warnings(shared.inputs.desired, after.placements))
 
 

@@ -187,7 +187,8 @@ class Losses:
     def _owned(self, removal: Removal) -> Iterator[Cell]:
         key = removal.placement
         if removal.kind is RemovalKind.CLUSTER:
-            cluster = self.before.clusters.get(removal.cluster)
+            # As it leaves: one that stays under another name keeps what it has.
+            cluster = self.after.clusters.get(removal.cluster) or self.before.clusters.get(removal.cluster)
             if cluster is not None and not cluster.delete_propagation_policy.keeps_objects:
                 yield from self.placed.by_cluster.get(removal.cluster, ())
             return

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gitfleet.api.bindings import is_active
+from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.helm_releases import HELM_RELEASE_FILE
 from gitfleet.api.holds import ALLOW_EMPTY, FieldPlace, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.objects import Identity, Manifest
@@ -98,15 +99,20 @@ class Suspicions:
         """A cluster that stays in the fleet under another name: what is deleted as it leaves, the other one wants."""
         gone = self.before.clusters.get(removal.cluster)
         connection = gone.connection if gone is not None else None
-        if connection is None or connection.is_by_name:
+        if gone is None or connection is None or connection.is_by_name:
             return
         for name, other in sorted(self.desired.clusters.items()):
-            if name != removal.cluster and other.connection == connection:
+            if name != removal.cluster and other.connection == connection and not self._same_server(gone, name):
                 where = f"{other.origin.path} names" if other.origin else "there is"
                 message = f"the commit takes {removal} out of the fleet, and {where} the same connection for cluster "
                 message += f"{name}, so what {removal.cluster} has would be deleted under it"
                 yield _finding(HoldRule.LIKELY_TYPO, message, (removal,))
                 return
+
+    def _same_server(self, gone: MemberCluster, name: str) -> bool:
+        """Whether another member is known to have the server of one that leaves, which then deletes nothing."""
+        other = self.after.clusters.get(name)
+        return bool(gone.status.server) and other is not None and other.status.server == gone.status.server
 
     def _is_held(self, cluster: str) -> bool:
         """Whether it is held that a cluster leaves: then a rename is taken back."""

@@ -62,6 +62,12 @@ class SimulatedFleet:
                 self._clusters[name] = found
             return found
 
+    def share(self, name: str, other: str) -> None:
+        """Let another name lead to the cluster of a name from now on."""
+        found = self.cluster(name)
+        with self._lock:
+            self._clusters[other] = found
+
     def next_change(self) -> datetime | None:
         """When something on any cluster changes by itself next; None when nothing will."""
         moments = [moment for cluster in self._clusters.values() if (moment := cluster.next_change()) is not None]

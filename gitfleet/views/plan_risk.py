@@ -132,7 +132,7 @@ def _leaving(before: FleetState, after: FleetState) -> list[dict[str, Any]]:
         {
             "clusterName": name,
             "objects": len(before.inventory.get(name, {})),
-            "objectsStay": cluster.delete_propagation_policy.keeps_objects,
+            "objectsStay": after.clusters.get(name, cluster).delete_propagation_policy.keeps_objects,
         }
         for name, cluster in sorted(before.clusters.items())
         if is_leaving(after.clusters.get(name))

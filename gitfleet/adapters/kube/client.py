@@ -46,6 +46,8 @@ class KubeClient:
         self._clock: Clock = clock or SystemClock()
         self._discovery = Discovery(wire)
         self._observer = Observer(wire, self._discovery, parallel=parallel)
+        self._server: str | None = None
+        """The server's identity where the list of namespaces does not have it: read once for each connection."""
 
     @property
     def refused(self) -> bool:
@@ -101,7 +103,9 @@ class KubeClient:
             found = self._observer.objects(keys)
             return self._observation(found, now)
         healthy, why = self._observer.probe()
-        namespaces = self._observer.namespaces()
+        namespaces, server = self._observer.namespaces()
+        if not server and self._server is None:
+            self._server = self._observer.identity()
         gathered = self._collector.gather(now, self.period) if self._collector else Gathered()
         found = self._observer.objects(keys) if keys else Found()
         return ClusterObservation(
@@ -113,6 +117,7 @@ class KubeClient:
             live=found.live,
             unreadable=found.unreadable,
             namespaces=namespaces,
+            server=server or self._server or "",
             properties=gathered.properties,
             resource_usage=gathered.usage,
             reported=gathered.reported,

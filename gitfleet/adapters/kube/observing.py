@@ -19,6 +19,9 @@ from gitfleet.model.observations import LiveObject
 
 LIST_FROM: Final = 8
 """From so many keys of one kind and namespace on, the whole collection is listed instead."""
+IDENTITY: Final = ObjectKey("", "v1", "Namespace", "", "kube-system")
+"""The object whose UID no other API server has."""
+_NAMESPACES: Final = Resource("/api/v1", "namespaces", False)
 _MOST_PAGES: Final = 8
 NAMES_ONLY: Final = f"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,{JSON}"
 _Item = TypeVar("_Item")
@@ -55,15 +58,27 @@ class Observer:
             raise ClusterUnreachable(KubeText.ANSWERS_API_SERVER_NONE(wire=self._wire.name, why=why))
         return response.ok, "" if response.ok else masked(KubeText.API_SERVER_SAYS_NOT_READY(text=response.text()))
 
-    def namespaces(self) -> dict[str, str] | None:
-        """The names of all namespaces; None when they may not be listed."""
+    def namespaces(self) -> tuple[dict[str, str] | None, str]:
+        """The names of all namespaces, None when they may not be listed, and the server's identity (the UID of
+        kube-system), "" where it is not among them."""
         found: dict[str, str] = {}
+        identity = ""
         for response in self._wire.pages("/api/v1/namespaces", accept=NAMES_ONLY, most=_MOST_PAGES):
             if not response.ok:
-                return None
+                return None, identity
             for item in response.json()["items"] or ():
-                found[str(item["metadata"]["name"])] = ""
-        return found
+                name = str(item["metadata"]["name"])
+                found[name] = ""
+                if name == IDENTITY.name:
+                    identity = str(item["metadata"].get("uid") or "")
+        return found, identity
+
+    def identity(self) -> str | None:
+        """The server's identity by a read of its own: "" where that is refused, None where it may be known later."""
+        live, why = self.get(_NAMESPACES, IDENTITY)
+        if live is not None:
+            return live.uid
+        return "" if why else None
 
     def objects(self, keys: Collection[ObjectKey]) -> Found:
         """The live objects of the keys. ClusterUnreachable when the server does not answer."""

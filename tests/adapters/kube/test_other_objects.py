@@ -43,6 +43,8 @@ CREATE = Create(
     wave=1,
     reason="",
 )
+SYSTEM = {"metadata": {"name": "kube-system", "uid": "s"}}
+"""A Namespace that every API server has."""
 
 
 @pytest.fixture
@@ -71,7 +73,7 @@ def test_the_object_itself_is_taken(stub: Stub, operation: Create | Delete) -> N
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_an_object_that_is_read_as_another_one_is_unreadable(stub: Stub, name: str) -> None:
-    stub.replies = [(200, "ok", {}), (200, json.dumps({"items": []}), {}), (200, KINDS, {})]
+    stub.replies = [(200, "ok", {}), (200, json.dumps({"items": [SYSTEM]}), {}), (200, KINDS, {})]
     stub.replies.append((200, json.dumps(OTHERS[name]), {}))
     seen = KubeClient("c1", wire(stub), parallel=1).observe([KEY])
     assert seen.reachable and KEY not in seen.live
@@ -156,7 +158,7 @@ def test_an_item_of_a_list_that_lies_in_another_namespace_is_unreadable(stub: St
     keys = [ObjectKey("", "v1", "ConfigMap", "ns", f"cm-{number}") for number in range(8)]
     items = [{"metadata": {"name": key.name, "namespace": "ns", "uid": "u"}} for key in keys]
     items[3]["metadata"]["namespace"] = "kube-system"
-    stub.replies = [(200, "ok", {}), (200, json.dumps({"items": []}), {}), (200, KINDS, {})]
+    stub.replies = [(200, "ok", {}), (200, json.dumps({"items": [SYSTEM]}), {}), (200, KINDS, {})]
     stub.replies.append((200, json.dumps({"items": items}), {}))
     seen = KubeClient("c1", wire(stub), parallel=1).observe(keys)
     assert set(seen.live) == set(keys) - {keys[3]}

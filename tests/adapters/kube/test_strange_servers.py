@@ -15,6 +15,8 @@ from gitfleet.adapters.kube.http_transport import HttpTransport
 from gitfleet.adapters.kube.logins import Endpoint, FixedLogin, Login
 from gitfleet.adapters.kube.wire import Timeouts, Wire
 from gitfleet.api.objects import ObjectKey
+from tests.adapters.kube.stub import serving
+from tests.adapters.kube.test_wire import wire
 
 POD = ObjectKey("", "v1", "ConfigMap", "web", "settings")
 QUICK = Timeouts(connect_seconds=5.0, read_seconds=0.5, response_seconds=1.0, tries=1)
@@ -95,3 +97,12 @@ def test_a_strange_server_is_unreachable_for_a_reason(name: str) -> None:
         seen = KubeClient("c1", wire, parallel=1).observe([POD])
     assert not seen.reachable and reason in seen.error, seen
     assert not seen.live, "nothing is taken as gone"
+
+
+def test_the_identity_of_a_server_that_lists_no_namespaces_is_read_once() -> None:
+    system = '{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":"u1"}}'
+    with serving() as stub:
+        stub.replies = [(200, "ok", {}), (403, "{}", {}), (200, system, {}), (200, "ok", {}), (403, "{}", {})]
+        client = KubeClient("c1", wire(stub))
+        assert [client.observe(()).server for _ in range(2)] == ["u1", "u1"]
+        assert [path for _, path, _ in stub.seen if path.endswith("kube-system")] == ["/api/v1/namespaces/kube-system"]
