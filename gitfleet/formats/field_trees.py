@@ -54,6 +54,14 @@ def tree_of(entry: JsonObject) -> FieldTree:
     return found if isinstance(found, Mapping) else {}
 
 
+def in_version(live_body: JsonObject, version: str) -> list[JsonObject] | None:
+    """The managedFields under which what gitfleet applied was applied in a version of the kind; None where it was."""
+    entries = managed_entries(live_body)
+    if not any(is_own_apply(entry) and entry.get("apiVersion") != version for entry in entries):
+        return None
+    return [{**entry, "apiVersion": version} if is_own_apply(entry) else entry for entry in entries]
+
+
 def taken_over(live_body: JsonObject, fields: FieldTree) -> list[JsonObject] | None:
     """The managedFields under which gitfleet alone has applied `fields`, so that its next apply without them removes
     them; None where that apply does so anyway. Entries in other versions of the kind stay as they are.

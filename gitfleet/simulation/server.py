@@ -34,7 +34,16 @@ from gitfleet.simulation.bodies import (
 from gitfleet.simulation.fields import content_of
 from gitfleet.simulation.ownership import APPLY, UPDATE, Author, applied, edited, owners_of
 from gitfleet.simulation.preconditions import check_preconditions
-from gitfleet.simulation.refusals import Refused, bad_request, conflict, forbidden, invalid, no_such_kind, not_found
+from gitfleet.simulation.refusals import (
+    Refused,
+    bad_request,
+    conflict,
+    forbidden,
+    invalid,
+    no_such_kind,
+    not_found,
+    not_prunable,
+)
 from gitfleet.simulation.rules import rule_for
 from gitfleet.simulation.validations import invalid_field
 
@@ -158,11 +167,23 @@ class MemoryServer:
         managed = owners_of(stored.live.body) if stored else ()
         author = Author(manager=manager, operation=APPLY, api_version=key.api_version, now=now)
         content, owners = applied(live, managed, content_of(body), author, granular=not kind.custom, force=force)
+        self._check_last_version(kind, content, next(filter(author.wrote, managed), None), author)
         there = None if stored is None else stored.live.body["metadata"]
         check_preconditions(key, kind.plural, there, body["metadata"])
         if content is not live:
             content = stored_form(key, content, granular=not kind.custom)
         return self._write(key, kind, content, owners, now)
+
+    @staticmethod
+    def _check_last_version(kind: kinds.Kind, content: JsonObject, last: JsonObject | None, author: Author) -> None:
+        """Refused where the version of a custom kind that the author applied last lacks a field that the object has:
+        the server prunes in that version."""
+        if last is None or last["apiVersion"] == author.api_version:
+            return
+        schema = kind.schemas.get(last["apiVersion"].rpartition("/")[2])
+        rest = {name: value for name, value in content.items() if name != "metadata"}
+        if schema is not None and (path := kinds.undeclared_field(schema, rest)):
+            raise not_prunable(path)
 
     def set_owners(self, key: ObjectKey, owners: Sequence[JsonObject], *, version: str) -> LiveObject:
         """A patch of managedFields alone, of that version of the object. Refused as a server refuses."""

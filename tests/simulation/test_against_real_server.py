@@ -43,6 +43,17 @@ GADGET["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = {
     "type": "object",
     "properties": {"spec": {"type": "object", "properties": SPEC}, "status": {"type": "object"}},
 }
+NEWER = {**SPEC, "more": TEXT}
+GADGET["spec"]["versions"].append(
+    {
+        **GADGET["spec"]["versions"][0],
+        "name": "v2",
+        "storage": False,
+        "schema": {
+            "openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object", "properties": NEWER}}}
+        },
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -225,6 +236,11 @@ def _refused_everywhere(side: Side, name: str) -> Iterator[tuple[str, tuple[int,
     side.apply(web)
     web["spec"]["selector"]["matchLabels"] = {"x": "y"}
     yield "a field that never changes", side.apply(web)
+    gadget = make.an_object("simulated.example.com/v1", "Gadget", name, spec={"size": "1"})
+    side.apply(gadget)
+    newer = {**gadget, "apiVersion": "simulated.example.com/v2", "spec": {"size": "1", "more": "2"}}
+    moved = f"/apis/simulated.example.com/v2/namespaces/{side.namespace}/gadgets/{name}"
+    yield "a field that the version of before lacks", side.apply(newer, path=moved)
     yield "an expired page", side.send("GET", f"{here}/configmaps", query={"limit": "1", "continue": "garbage"})
 
 
@@ -235,7 +251,7 @@ def _comparable(reported: tuple[int, Any]) -> tuple[Any, ...]:
         return status, body
     about = body.get("details", {}) if status == 404 else {}
     words = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "UID", body["message"]) if status not in (400, 410, 422) else ""
-    return status, body["reason"], words, about.get("name"), about.get("kind")
+    return status, body.get("reason", ""), words, about.get("name"), about.get("kind")
 
 
 def test_refusals_are_the_same_down_to_the_words(real: Side) -> None:

@@ -15,11 +15,11 @@ from gitfleet.adapters.kube.dry_runs import OF_THE_SERVER
 from gitfleet.adapters.kube.observing import Observer, run_parallel
 from gitfleet.adapters.kube.refusals import Refusal, refusal_of
 from gitfleet.adapters.kube.texts import KubeText
-from gitfleet.adapters.kube.wire import APPLY_PATCH, MERGE_PATCH, Wire
+from gitfleet.adapters.kube.wire import APPLY_PATCH, MERGE_PATCH, PRUNE, Wire
 from gitfleet.api.definitions import definition_of, is_established
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.errors import BadInput, GitfleetError
-from gitfleet.formats.field_trees import taken_over
+from gitfleet.formats.field_trees import in_version, taken_over
 from gitfleet.formats.managed_fields import FIELD_MANAGER, is_own_apply, managed_entries
 from gitfleet.formats.secret_objects import as_stored, secrets_in
 from gitfleet.model.failures import Failure, Subject, attempt
@@ -99,7 +99,7 @@ class Performer:
             )
             return Outcome(operation=operation, ok=False, code=OutcomeCode.NEEDS_CRD, message=why)
         if isinstance(operation, Update) and operation.removes:
-            ready = self._take_over_fields(operation, resource)
+            ready = self._with_owners(operation, resource, lambda live: taken_over(live, operation.removes))
             return ready if isinstance(ready, Outcome) else replace(self._write(ready, resource), operation=operation)
         outcome = self._write(operation, resource)
         if not isinstance(operation, Create) or (outcome.code, outcome.retry) != (OutcomeCode.CONFLICT, True):
@@ -111,15 +111,18 @@ class Performer:
             return replace(outcome, operation=operation)
         return replace(outcome, message=why or KubeText.MADE_SOMEBODY_ELSE_BETWEEN(operation=operation.key))
 
-    def _take_over_fields(self, operation: Update, resource: Resource) -> Outcome | Update:
-        """Take the fields that are to go from their other owners; what is in the object stays as it is.
+    def _with_owners(
+        self, operation: Update, resource: Resource, owners: Callable[[JsonObject], list[JsonObject] | None]
+    ) -> Outcome | Update:
+        """Write the managedFields that `owners` makes of a live object, unless it makes none; what is in the object
+        stays as it is.
 
         An object that changed in between is read again, unless the update is for that version alone. Then the update
         is for the version that came of it."""
         live, locked = operation.live, operation.resource_version is not None
         path, query = resource.path(operation.key.namespace, operation.key.name), {"fieldManager": FIELD_MANAGER}
         for left in reversed(range(_MOST_TRIES)):
-            entries = taken_over(live.body, operation.removes)
+            entries = owners(live.body)
             if entries is None:
                 break
             patch = {"metadata": {"resourceVersion": live.resource_version, "managedFields": entries}}
@@ -144,9 +147,14 @@ class Performer:
             "fieldValidation": "Strict",
         }
         path = resource.path(operation.key.namespace, operation.key.name)
-        response = self._wire.send(
-            "PATCH", path, query, body=_body_of(operation), headers={"Content-Type": APPLY_PATCH}
-        )
+        headers = {"Content-Type": APPLY_PATCH}
+        response = self._wire.send("PATCH", path, query, body=_body_of(operation), headers=headers)
+        if response.status == 500 and PRUNE in response.text() and isinstance(operation, Update):
+            # What gitfleet applied before counts as applied in the new version, as Flux has it.
+            moved = self._with_owners(operation, resource, lambda live: in_version(live, operation.key.api_version))
+            if isinstance(moved, Outcome):
+                return moved
+            response = self._wire.send("PATCH", path, query, body=_body_of(moved), headers=headers)
         if response.ok:
             body = response.json()
             if other := other_object(body, operation.key, namespaced=resource.namespaced):

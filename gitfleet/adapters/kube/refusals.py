@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from gitfleet.adapters.kube.wire import TYPED_PATCH
+from gitfleet.adapters.kube.wire import PRUNE, TYPED_PATCH
 from gitfleet.api.objects import JsonObject
 from gitfleet.formats.masking import masked
 from gitfleet.formats.secret_texts import without_values
@@ -52,7 +52,7 @@ def _classify(http_status: int, reason: str, message_text: str, status: JsonObje
             return OutcomeCode.CONFLICT, True
         case 429:
             return OutcomeCode.TOO_MANY_REQUESTS, True
-        case 500 if TYPED_PATCH in message_text or reason == "Invalid":
+        case 500 if TYPED_PATCH in message_text or PRUNE in message_text or reason == "Invalid":
             return OutcomeCode.INVALID, False
         case code if code >= 500:
             return OutcomeCode.SERVER_ERROR, True

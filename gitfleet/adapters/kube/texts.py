@@ -58,6 +58,7 @@ class KubeText(TextTable):
     EXEC_ARGS_MUST_LIST_STRINGS = "{source}: exec.args must be a list of strings"
     FACTORY_MADE_NOT_DERIVE_FROM = "its factory made a {name}, which does not derive from PropertyProvider"
     FAILED_CREATE_TYPED_PATCH_OBJECT = "failed to create typed patch object"
+    FAILED_PRUNE_FIELDS = "failed to prune fields"
     FAILED_START_PROPERTY_PROVIDER = "Failed to start the property provider: {error_text}"
     FILE_CANNOT_READ = "{source}: the file of {field} cannot be read"
     GAVE_NOT_COLLECTED = "it gave a {name} and not a Collected"

@@ -19,6 +19,8 @@ APPLY_PATCH: Final = "application/apply-patch+yaml"
 MERGE_PATCH: Final = "application/merge-patch+json"
 JSON: Final = "application/json"
 TYPED_PATCH: Final = KubeText.FAILED_CREATE_TYPED_PATCH_OBJECT()
+PRUNE: Final = KubeText.FAILED_PRUNE_FIELDS()
+"""What gitfleet applied last was in another version of a custom kind, which lacks a field of the new one."""
 """Server-side apply reports a field that the schema does not have with status 500: an error of the manifest, not
 ours."""
 PAGE: Final = 500
@@ -171,4 +173,4 @@ def next_page_of(page: JsonObject) -> str | None:
 
 def _is_verdict(response: Response) -> bool:
     """Whether a 500 is a judgement on the request itself, which another try would only repeat."""
-    return response.status == 500 and TYPED_PATCH in response.text()
+    return response.status == 500 and any(words in response.text() for words in (TYPED_PATCH, PRUNE))
