@@ -13,7 +13,7 @@ from gitfleet.api.strategies import WhenToTakeOver
 from gitfleet.apply.claims import Claims, is_terminating, needs_of
 from gitfleet.apply.held import of_others, taken_back
 from gitfleet.apply.ledgers import is_unreported, other_owner
-from gitfleet.apply.removed_fields import removed_fields
+from gitfleet.apply.removed_fields import edited_ports, removed_fields
 from gitfleet.apply.texts import ApplyText
 from gitfleet.apply.writers import names_of, writers_of
 from gitfleet.formats.field_trees import FieldTree, union
@@ -233,6 +233,8 @@ def _update(
         # What is taken over by IfNoDiff is as it should be: nothing of it goes.
         is_taken_over = entry is None and strategy.when_to_take_over is WhenToTakeOver.ALWAYS
         removes = removed_fields(manifest.body, there, body, is_taken_over=is_taken_over)
+    if entry is not None and _forces(work, live):
+        removes = union(removes, edited_ports(*ignored.compared(manifest.key, manifest.body, live.body)))
     written = ignored.written(manifest, live.body)
     # Of a field that the apply does not write, nobody would be left who says what it is.
     given = (ignored.compared(manifest.key, one, live.body)[0] for one in (manifest.body, body) if one is not None)

@@ -71,6 +71,38 @@ def removed_fields(
     return gone
 
 
+def edited_ports(manifest: JsonObject, live: JsonObject) -> FieldTree:
+    """The ports of `live` whose number or protocol somebody edited, as managedFields name them. Number and protocol are
+    the key of a port: an apply would put the port of the manifest beside the edited one, and the server refuses two of
+    one name."""
+    mine = [entry for entry in managed_entries(live) if entry.get("apiVersion") == manifest.get("apiVersion")]
+    own = _all(entry for entry in mine if is_own_apply(entry))
+    return minus(_edited("", _parts(as_stored(manifest)), _parts(live), _all(mine)), own)
+
+
+def _edited(field: str, want: JsonValue, have: JsonValue, owned: OwnedFields) -> FieldTree:
+    found: dict[str, FieldTree] = {}
+    if isinstance(want, MAPPING) and isinstance(have, MAPPING):
+        for key in want.keys() & have.keys():
+            found[f"f:{key}"] = _edited(key, want[key], have[key], child_fields(owned, key))
+    elif isinstance(want, list) and isinstance(have, list) and (keys := list_keys(field, want, owned)) is not None:
+        left = [item for item in have if isinstance(item, MAPPING)]
+        missing = list[JsonObject]()
+        for item in want:
+            there = match_item(item, left, keys)
+            if there is None:
+                missing.append(item)
+                continue
+            left = [one for one in left if one is not there]
+            if (name := item_name(owned, there)) is not None:
+                found[name] = _edited("", item, there, (owned or {}).get(name))
+        edited = {one.get("name") for one in missing if one.get("name") or len(want) == len(have)}
+        for item in left if field == "ports" else ():
+            if item.get("name") in edited and (name := item_name(owned, item)) is not None:
+                found[name] = {".": {}, **((owned or {}).get(name) or {})}
+    return {name: tree for name, tree in found.items() if tree}
+
+
 def _all(entries: Iterable[JsonObject]) -> FieldTree:
     return reduce(union, map(tree_of, entries), {})
 

@@ -34,18 +34,9 @@ from gitfleet.simulation.bodies import (
 from gitfleet.simulation.fields import content_of
 from gitfleet.simulation.ownership import APPLY, UPDATE, Author, applied, edited, owners_of
 from gitfleet.simulation.preconditions import check_preconditions
-from gitfleet.simulation.refusals import (
-    Refused,
-    bad_request,
-    conflict,
-    forbidden,
-    invalid,
-    no_such_kind,
-    not_found,
-    not_prunable,
-)
+from gitfleet.simulation.refusals import Refused, bad_request, conflict, forbidden, invalid, no_such_kind, not_found
 from gitfleet.simulation.rules import rule_for
-from gitfleet.simulation.validations import invalid_field
+from gitfleet.simulation.validations import check_fields, check_last_version
 
 KUBECTL_EDIT: Final = "kubectl-edit"
 """The manager of changes by hand."""
@@ -167,23 +158,12 @@ class MemoryServer:
         managed = owners_of(stored.live.body) if stored else ()
         author = Author(manager=manager, operation=APPLY, api_version=key.api_version, now=now)
         content, owners = applied(live, managed, content_of(body), author, granular=not kind.custom, force=force)
-        self._check_last_version(kind, content, next(filter(author.wrote, managed), None), author)
+        check_last_version(kind.schemas, content, next(filter(author.wrote, managed), None), key.api_version)
         there = None if stored is None else stored.live.body["metadata"]
         check_preconditions(key, kind.plural, there, body["metadata"])
         if content is not live:
             content = stored_form(key, content, granular=not kind.custom)
         return self._write(key, kind, content, owners, now)
-
-    @staticmethod
-    def _check_last_version(kind: kinds.Kind, content: JsonObject, last: JsonObject | None, author: Author) -> None:
-        """Refused where the version of a custom kind that the author applied last lacks a field that the object has:
-        the server prunes in that version."""
-        if last is None or last["apiVersion"] == author.api_version:
-            return
-        schema = kind.schemas.get(last["apiVersion"].rpartition("/")[2])
-        rest = {name: value for name, value in content.items() if name != "metadata"}
-        if schema is not None and (path := kinds.undeclared_field(schema, rest)):
-            raise not_prunable(path)
 
     def set_owners(self, key: ObjectKey, owners: Sequence[JsonObject], *, version: str) -> LiveObject:
         """A patch of managedFields alone, of that version of the object. Refused as a server refuses."""
@@ -302,8 +282,8 @@ class MemoryServer:
             field = kinds.immutable_field(key.group_kind, old, content)
             if field is not None:
                 raise invalid(key, field, "field is immutable")
-        if spec_changed and (wrong := invalid_field(key.group_kind, content)) is not None:
-            raise invalid(key, *wrong)
+        if spec_changed:
+            check_fields(key, content)
         self.version += 1
         uid = str(uuid5(NAMESPACE_URL, f"{self.cluster}/{self.version}"))
         metadata = next_metadata(key, old.get("metadata") or {}, content, version=self.version, uid=uid, now=now)

@@ -5,11 +5,15 @@ Source: kubernetes v1.36 pkg/apis/apps/validation/validation.go. Only what is na
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
-from gitfleet.api.objects import GroupKind, JsonObject
+from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
+from gitfleet.simulation.kinds import undeclared_field
 from gitfleet.simulation.pods.model import DAEMON_SET, DEPLOYMENT, STATEFUL_SET, Spec, section, spec_of
+from gitfleet.simulation.refusals import duplicate, invalid, not_prunable
 
+_SERVICE: Final = GroupKind("", "Service")
 _NEVER_LESS: Final = ("replicas", "minReadySeconds", "progressDeadlineSeconds", "revisionHistoryLimit")
 
 
@@ -24,6 +28,43 @@ def invalid_field(group_kind: GroupKind, content: JsonObject) -> tuple[str, str]
     if group_kind == DEPLOYMENT:
         return _deployment(spec)
     return _daemon_set(spec) if group_kind == DAEMON_SET else _stateful_set(spec)
+
+
+def check_fields(key: ObjectKey, content: JsonObject) -> None:
+    """Refused where a field may not be so."""
+    if (wrong := invalid_field(key.group_kind, content)) is not None:
+        raise invalid(key, *wrong)
+    if (twice := duplicate_port(key.group_kind, content)) is not None:
+        raise duplicate(key, *twice)
+
+
+def check_last_version(
+    schemas: Mapping[str, JsonObject], content: JsonObject, last: JsonObject | None, api_version: str
+) -> None:
+    """Refused where the version of a custom kind in which the author applied `last` lacks a field that the object has
+    now: the server prunes in that version."""
+    schema = schemas.get(last["apiVersion"].rpartition("/")[2]) if last is not None else None
+    if last is None or schema is None or last["apiVersion"] == api_version:
+        return
+    rest = {name: value for name, value in content.items() if name != "metadata"}
+    if path := undeclared_field(schema, rest):
+        raise not_prunable(path)
+
+
+def duplicate_port(group_kind: GroupKind, content: JsonObject) -> tuple[str, str] | None:
+    """The dotted path of a port's name that another port of the list has, and the name; None where there is none."""
+    spec = spec_of(content)
+    lists = [("spec.ports", spec.get("ports"))] if group_kind == _SERVICE else []
+    containers = section(spec, "template", "spec").get("containers")
+    for number, container in enumerate(containers if isinstance(containers, list) else ()):
+        ports = container.get("ports") if isinstance(container, Mapping) else None
+        lists.append((f"spec.template.spec.containers[{number}].ports", ports))
+    for path, ports in lists:
+        names = [port.get("name") for port in ports or () if isinstance(port, Mapping)]
+        for number, name in enumerate(names):
+            if name and name in names[:number]:
+                return f"{path}[{number}].name", str(name)
+    return None
 
 
 def _deployment(spec: Spec) -> tuple[str, str] | None:
