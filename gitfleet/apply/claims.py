@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from gitfleet.api.definitions import CRD, definition_of, is_established
 from gitfleet.api.inventory import InventoryEntry
@@ -17,6 +18,16 @@ from gitfleet.model.successors import Successors
 from gitfleet.model.works import Work
 
 NAMESPACE_KIND = GroupKind("", "Namespace")
+_NAMESPACE_WAITS: Final = (
+    "NamespaceDeletionDiscoveryFailure",
+    "NamespaceDeletionGroupVersionParsingFailure",
+    "NamespaceDeletionContentFailure",
+    "NamespaceFinalizersRemaining",
+    "NamespaceContentRemaining",
+)
+"""Kubernetes' own conditions of a Namespace that does not go, what failed first."""
+_LONGEST_WHY: Final = 300
+"""Characters of such a condition: what a cluster says is cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,6 +231,18 @@ def needs_of(manifest: Manifest, claims: Claims) -> tuple[ObjectKey, ...]:
 def is_terminating(live: LiveObject) -> bool:
     """Whether deletion was asked for and finalizers still hold the object."""
     return bool((live.body.get("metadata") or {}).get("deletionTimestamp"))
+
+
+def stuck_namespace(live: LiveObject) -> str:
+    """Why a Namespace that is being deleted does not go, by its own condition; "" where it says nothing."""
+    status = live.body.get("status") if live.key.group_kind == NAMESPACE_KIND else None
+    conditions = status.get("conditions") if isinstance(status, Mapping) else None
+    said = {
+        one["type"]: " ".join(str(one.get("message") or "").split())[:_LONGEST_WHY]
+        for one in (conditions if isinstance(conditions, list) else ())
+        if isinstance(one, Mapping) and one.get("status") == "True" and one.get("type") in _NAMESPACE_WAITS
+    }
+    return next((f"{type_}: {said[type_]}" for type_ in _NAMESPACE_WAITS if type_ in said), "")
 
 
 def _is_settled(live: LiveObject | None) -> bool:

@@ -10,7 +10,7 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import WhenToTakeOver
-from gitfleet.apply.claims import Claims, is_terminating, needs_of
+from gitfleet.apply.claims import Claims, is_terminating, needs_of, stuck_namespace
 from gitfleet.apply.held import of_others, taken_back
 from gitfleet.apply.ledgers import is_unreported, other_owner
 from gitfleet.apply.removed_fields import edited_ports, removed_fields
@@ -54,7 +54,8 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
     if live is None:
         return _make(manifest, work, entry, claims)
     if is_terminating(live):
-        return left_alone(manifest, work, live, KeepCode.TERMINATING, ApplyText.BEING_DELETED_MADE_AGAIN_ONCE(key=key))
+        why = "; ".join(filter(None, (ApplyText.BEING_DELETED_MADE_AGAIN_ONCE(key=key), stuck_namespace(live))))
+        return left_alone(manifest, work, live, KeepCode.TERMINATING, why)
     if entry is None or (entry.uid is None and not is_unreported(entry, live)) or entry.uid not in (None, live.uid):
         return _take_over(manifest, work, live, entry, claims)
     return _reapply(manifest, work, live, entry, claims)

@@ -7,7 +7,7 @@ from typing import Final
 
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import GroupKind
-from gitfleet.apply.claims import Claims, is_terminating
+from gitfleet.apply.claims import Claims, is_terminating, stuck_namespace
 from gitfleet.apply.contents import Contents
 from gitfleet.apply.ledgers import has_managers, is_unreported, may_be_made_by_others, other_owner
 from gitfleet.apply.protection import PRUNE, TAKEN_OVER, protected_by
@@ -55,8 +55,7 @@ def _prune(entry: InventoryEntry, claims: Claims, contents: Contents) -> Operati
     if foreign := _made_by_others(entry, live):
         return _release(entry, claims, f"{entry.key} {foreign}")
     if is_terminating(live):
-        why = ApplyText.BEING_DELETED_WAITS_FINALIZERS(entry=entry.key, finalizers=_finalizers(live))
-        return keep_entry(entry, claims, KeepCode.TERMINATING, why, live)
+        return keep_entry(entry, claims, KeepCode.TERMINATING, _being_deleted(entry, live), live)
     if stays is not None:
         return keep_entry(entry, claims, KeepCode.KEPT_FOR_SUCCESSOR, f"{entry.key} stays{stays}", live)
     user = contents.user(entry)
@@ -146,9 +145,12 @@ def _protection_of(entry: InventoryEntry, claims: Claims) -> str | None:
     return entry.protected_by or protected_by(live.body, taken_over=unknown)
 
 
-def _finalizers(live: LiveObject) -> str:
+def _being_deleted(entry: InventoryEntry, live: LiveObject) -> str:
+    if stuck := stuck_namespace(live):
+        return ApplyText.BEING_DELETED_NAMESPACE_WAITS(entry=entry.key, why=stuck)
     names = (live.body.get("metadata") or {}).get("finalizers") or ()
-    return f" ({named_briefly([str(name)[:_LONGEST_NAME] for name in names], 3)})" if names else ""
+    finalizers = f" ({named_briefly([str(name)[:_LONGEST_NAME] for name in names], 3)})" if names else ""
+    return ApplyText.BEING_DELETED_WAITS_FINALIZERS(entry=entry.key, finalizers=finalizers)
 
 
 def _left_to_owner(entry: InventoryEntry, live: LiveObject, claims: Claims, contents: Contents) -> Release | None:

@@ -10,6 +10,7 @@ class ApplyText(TextTable):
 
     BEFORE_GITFLEET = "that it was there before gitfleet"
     BEING_DELETED_MADE_AGAIN_ONCE = "{key} is being deleted and is made again once it is gone"
+    BEING_DELETED_NAMESPACE_WAITS = "{entry} is being deleted and waits: {why}"
     BEING_DELETED_WAITS_FINALIZERS = "{entry} is being deleted and waits for its finalizers{finalizers}"
     BEING_REMOVED_HANDED_OVER_LEAVES = ", which is being removed, and is handed over as that leaves"
     BELONGS_CLUSTER = "{key} belongs to {holder} {holder_2} on this cluster"

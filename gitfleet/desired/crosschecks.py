@@ -21,6 +21,7 @@ from gitfleet.api.objects import GroupKind, Identity, JsonObject, JsonValue, Man
 from gitfleet.api.overrides import Override, OverrideKey
 from gitfleet.api.pins import Pin
 from gitfleet.api.placements import Placement, PlacementKey, SelectionScope
+from gitfleet.api.scalers import scalers_of
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.api.staged import BEGAN_ELSEWHERE, DECIDED_ELSEWHERE, Approval, DisruptionBudget, Eviction, StagedRun
 from gitfleet.api.workload_rollouts import AppRollout, RolloutTrait
@@ -271,6 +272,26 @@ def budget_warnings(objects: Iterable[ReadObject]) -> Refusals:
         if isinstance(item.value, DisruptionBudget) and (kind := types.get(PlacementKey("", item.value.name)))
         for note in item.value.breaks_beside(kind)
     ]
+
+
+def scaled_warnings(objects: Iterable[ReadObject]) -> Refusals:
+    """Workloads whose manifest has a number of replicas that an autoscaler of the repo sets, too, unless the
+    FleetConfig leaves that field alone."""
+    items = list(objects)
+    scalers = scalers_of(item.value for item in items if isinstance(item.value, Manifest))
+    if not scalers:
+        return []
+    rules = next((item.value.ignore_differences for item in items if isinstance(item.value, FleetConfig)), ())
+    warned: Refusals = []
+    for item in items:
+        scaler = scalers.get(item.value.key.identity) if isinstance(item.value, Manifest) else None
+        if scaler is None or not isinstance(item.value, Manifest):
+            continue
+        spec, key = item.value.body.get("spec"), item.value.key
+        left_alone = any("/spec/replicas" in rule.json_pointers and rule.matches(key) for rule in rules)
+        if isinstance(spec, Mapping) and spec.get("replicas") is not None and not left_alone:
+            warned.append((item, (("spec", "replicas"), DesiredText.SET_BY_SCALER_TOO(scaler=scaler.key))))
+    return warned
 
 
 def exported_warnings(objects: Iterable[ReadObject], accepted: FleetState) -> Refusals:

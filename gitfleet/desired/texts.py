@@ -203,6 +203,7 @@ class DesiredText(TextTable):
     SAYS_OBJECT_ENCRYPTED_SOPS_GITFLEET_DECRYPTS = "says that the object is encrypted with SOPS, and gitfleet decrypts nothing that kustomize or Helm made; move the Secret to a file that is placed as it is"
     SAY_THAT_IT = "say that it {elsewhere}"
     SECOND_CONFIGURATION_BESIDE = "is a second configuration beside {origin}; keep one"
+    SET_BY_SCALER_TOO = "is a number that {scaler} sets, too: each apply takes it back; remove the field"
     SELECTS_RESOURCE_ALREADY_OVERRIDES = "selects a resource that {taken} already overrides; keep it in one of the two"
     SNAPSHOT_HUB = " with snapshot {index} of that hub"
     SPLIT_FILE_IGNORE = "{why}; split the file, or ignore it in {ignore_file}"

@@ -23,6 +23,7 @@ from gitfleet.desired.crosschecks import (
     override_refusals,
     patch_errors,
     pin_refusals,
+    scaled_warnings,
     scope_refusals,
     scopes_of,
     update_refusals,
@@ -175,6 +176,7 @@ def _warnings(pool: Pool) -> Refusals:
     # Without its budget a placement could be evicted at will: one that means nothing stays and blocks evictions.
     found = [*budget_warnings(sound), *exported_warnings(sound, pool.request.accepted), *policy_warnings(sound, known)]
     found += [*selector_warnings(sound, known), *undeclared_warnings(sound, known), *left_over_warnings(sound)]
+    found += scaled_warnings(sound)
     present = Present(pool.chosen.values(), pool.request.accepted, pool.hidden, pool.recovery.everything())
     absent = present.warnings(absent_notes, unselected_notes, workload_notes) + mislabelled_warnings(present.items)
     return [*found, *((item, note) for item, note in absent if item.identity not in pool.kept)]

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
-from gitfleet.api.clusters import NODE_COUNT
+from gitfleet.api.clusters import NODE_COUNT, silent_from
 from gitfleet.api.conditions import Condition, ConditionType, find_condition, type_of
 from gitfleet.api.runs import RunConditionType
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.views.holds import hold_state, not_counted
 from gitfleet.views.models import BindingView, ClusterView, PlacementView, SnapshotView, first_time
 from gitfleet.views.tables import NONE, age
+from gitfleet.views.texts import ViewsText
 
 Column: TypeAlias = tuple[str, bool, Callable[[Any, datetime], str]]
 
@@ -53,6 +54,9 @@ def _node_count(view: ClusterView, _now: datetime) -> str:
 
 def _last_seen(view: ClusterView, now: datetime) -> str:
     agent = view.cluster.status.agent
+    if agent is not None and agent.conditions and silent_from(view.cluster) is None:
+        # A heartbeat is written with a change only: its age would be that of a cluster that is silent.
+        return ViewsText.LAST_PASS()
     return age(agent.last_received_heartbeat if agent else None, now)
 
 

@@ -50,6 +50,7 @@ class ViewsText(TextTable):
     IS_IN = "{head} is in {document}"
     IS_SAME = "is the same"
     LAST_LEAVES = "  at last it leaves {document}"
+    LAST_PASS = "last pass"
     LAST_RUN = "{key}: its last run {run} {end}: {view}"
     LATER_STEPS_COUNTED_IF_EVERY = "Later steps are counted as if every step before them succeeds, nobody changes anything meanwhile, held removals stay held and quarantined content stays back, every approval of a run is given, and a cluster that does not answer has what was recorded."
     LET_CHANGE = "let it change"

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import Manifest
+from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import ApplyRequest, plan_apply
+from gitfleet.apply.claims import stuck_namespace
 from gitfleet.apply.texts import ApplyText
 from gitfleet.desired.texts import DesiredText
 from gitfleet.model.failures import Failures
@@ -521,3 +522,29 @@ def test_a_namespace_stays_for_what_is_let_go_of_in_it_until_another_one_has_tha
     successors = Successors({record.placement.key: record for record in records})
     found = plan_apply(request, Failures(), successors)
     assert {one.key: type(one) for one in found} == {CM.key: Release, ns.key: Keep if stays else Delete}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "said"),
+    [
+        ([], ""),
+        ([("NamespaceDeletionDiscoveryFailure", "False", "All resources successfully discovered")], ""),
+        (
+            [
+                ("NamespaceContentRemaining", "True", "configmaps. has 1 resource instances"),
+                ("NamespaceDeletionDiscoveryFailure", "True", "Discovery failed for some groups, 1 failing: a\n b"),
+            ],
+            "NamespaceDeletionDiscoveryFailure: Discovery failed for some groups, 1 failing: a b",
+        ),
+        (
+            [("NamespaceFinalizersRemaining", "True", "x" * 400)],
+            f"NamespaceFinalizersRemaining: {'x' * 300}",
+        ),
+    ],
+)
+def test_a_namespace_that_does_not_go_says_why(conditions: list[tuple[str, str, str]], said: str) -> None:
+    found = [{"type": type_, "status": status, "message": message} for type_, status, message in conditions]
+    key = ObjectKey("", "v1", "Namespace", "", "web")
+    body = {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "status": {"conditions": found}}
+    assert stuck_namespace(LiveObject(key, body)) == said
+    assert stuck_namespace(LiveObject(ObjectKey("", "v1", "Pod", "web", "web"), body)) == ""

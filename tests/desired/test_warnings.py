@@ -186,3 +186,42 @@ def test_an_approval_without_a_kind_that_answers_nothing() -> None:
     text = "status: {conditions: [{type: approved, status: 'True'}]}\n"
     (warning,) = read_desired(request_of({"approvals/hold-web-1.yaml": text})).faults
     assert str(warning).startswith("approvals/hold-web-1.yaml:1: ") and warning.message == MISSPELT
+
+
+HPA = (
+    "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web, namespace: web}\n"
+    "spec: {maxReplicas: 5, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: NAME}}\n"
+)
+KEDA = (
+    "---\napiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: web, namespace: web}\n"
+    "spec: {scaleTargetRef: {name: NAME}, triggers: []}\n"
+)
+LEFT_ALONE = (
+    "apiVersion: gitfleet.dev/v1alpha1\nkind: FleetConfig\nmetadata: {name: fleet}\n"
+    "spec: {ignoreDifferences: [{group: apps, kind: Deployment, jsonPointers: [/spec/replicas]}]}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("scaler", "name", "spec", "config", "kind"),
+    [
+        (HPA, "web", "replicas: 3, ", "", "HorizontalPodAutoscaler"),
+        (KEDA, "web", "replicas: 3, ", "", "ScaledObject"),
+        (HPA, "web", "", "", ""),
+        (HPA, "other", "replicas: 3, ", "", ""),
+        (HPA, "web", "replicas: 3, ", LEFT_ALONE, ""),
+    ],
+)
+def test_replicas_beside_an_autoscaler(scaler: str, name: str, spec: str, config: str, kind: str) -> None:
+    template = "{metadata: {labels: {a: b}}, spec: {containers: [{name: web, image: 'web:1'}]}}"
+    deployment = (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: web}\n"
+        f"spec: {{{spec}selector: {{matchLabels: {{a: b}}}}, template: {template}}}\n"
+    )
+    files = {**WEB, "resources/app.yaml": deployment + scaler.replace("NAME", name)}
+    faults = read_desired(request_of({**files, **({"gitfleet.yaml": config} if config else {})})).faults
+    found = [fault for fault in faults if fault.field == "spec.replicas"]
+    wanted = DesiredText.SET_BY_SCALER_TOO(scaler=f"{kind}/web/web")
+    assert [(fault.severity, fault.line, fault.message) for fault in found] == (
+        [("warning", 4, wanted)] if kind else []
+    )

@@ -13,6 +13,7 @@ import yaml
 
 from gitfleet.api import write
 from gitfleet.api.bindings import binding_name
+from gitfleet.api.clusters import silent_from
 from gitfleet.api.freeze_files import Freeze, FreezeRules
 from gitfleet.api.objects import JsonObject, JsonValue, Manifest, ObjectKey, Origin
 from gitfleet.api.overrides import ClusterResourceOverride, JsonPatch, OverriddenResource, OverrideKey, OverrideRule
@@ -30,6 +31,7 @@ from gitfleet.rollout import evict_nothing
 from gitfleet.state import StateReader
 from gitfleet.state.shapes.placements import read_placement
 from gitfleet.views import age, describe_lines, kinds, objects_of, shown_object, table_of
+from gitfleet.views.texts import ViewsText
 from tests.state.builders import (
     COMMIT,
     CONFIG,
@@ -470,3 +472,13 @@ def test_the_defaults_that_a_hub_prints(kind: str, part: JsonObject, shown: Json
     assert shown_object({**head, **part}) == {**head, **shown}
     others = {**head, "apiVersion": "apps/v1"}
     assert shown_object({**others, **part}) == {**others, **part}
+
+
+def test_a_cluster_that_answers_was_seen_in_the_last_pass_however_old_its_heartbeat_is() -> None:
+    state = fleet()
+    column = table_of("mc", reader_of(state), now=NOW, wide=True).columns.index("MEMBER-AGENT-LAST-SEEN")
+    seen = {row[0]: row[column] for row in table_of("mc", reader_of(state), now=NOW, wide=True).rows}
+    answering = {
+        name for name, one in state.clusters.items() if one.status.agent is not None and silent_from(one) is None
+    }
+    assert answering and {name for name, text in seen.items() if text == ViewsText.LAST_PASS()} == answering

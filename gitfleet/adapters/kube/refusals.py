@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from gitfleet.adapters.kube.wire import PRUNE, TYPED_PATCH
 from gitfleet.api.objects import JsonObject
@@ -11,6 +13,9 @@ from gitfleet.formats.masking import masked
 from gitfleet.formats.secret_texts import without_values
 from gitfleet.model.operations import OutcomeCode
 from gitfleet.ports.transport import Response
+
+_VALUE: Final = re.compile(r"\AInvalid value: [\w.&*]*[\[{].*[\]}]: ", re.DOTALL)
+"""A list or an object, which a server repeats before the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,7 @@ def refusal_of(response: Response, what: str, secrets: Iterable[str] = ()) -> Re
     is repeated, however the server quotes it."""
     status = status_of(response)
     message_text = str(status.get("message") or response.text() or f"HTTP {response.status}")
-    message = masked(f"{what}: {without_values(message_text, secrets)}")
+    message = masked(f"{what}: {without_values(_reasons(message_text, status), secrets)}")
     code, retry = _classify(response.status, str(status.get("reason") or ""), message_text, status)
     return Refusal(code, message, retry)
 
@@ -58,6 +63,20 @@ def _classify(http_status: int, reason: str, message_text: str, status: JsonObje
             return OutcomeCode.SERVER_ERROR, True
         case _:
             return OutcomeCode.INVALID, False
+
+
+def _reasons(message: str, status: JsonObject) -> str:
+    """The message of an invalid object with each field's reason alone: of an immutable field a server repeats the whole
+    value, or all that differs."""
+    details = status.get("details")
+    listed = details.get("causes") if isinstance(details, Mapping) else None
+    head, found, _ = message.partition(" is invalid: ")
+    causes = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+    said = [(str(one.get("field") or ""), str(one.get("message") or "")) for one in causes]
+    cut = [(field, _VALUE.sub("", text).partition("\n")[0]) for field, text in said]
+    if not found or cut == said:
+        return message
+    return f"{head} is invalid: {', '.join(f'{field}: {text}' if field else text for field, text in cut)}"
 
 
 def status_of(response: Response) -> JsonObject:

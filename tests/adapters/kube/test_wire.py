@@ -155,6 +155,30 @@ def test_refusals(status: int, body: dict[str, object], expected: tuple[str, boo
     assert got.message.startswith("ConfigMap/ns/cm: ")
 
 
+def invalid(message: str, field: str, cause: str) -> bytes:
+    """A 422 as an API server writes it."""
+    causes = [{"reason": "FieldValueInvalid", "message": cause, "field": field}]
+    return json.dumps({"kind": "Status", "message": message, "details": {"causes": causes}}).encode()
+
+
+@pytest.mark.parametrize(
+    ("cause", "reason"),
+    [
+        ('Invalid value: {"matchLabels":{"app":"web"}}: field is immutable', "field is immutable"),
+        ('Invalid value: v1.LabelSelector{MatchLabels:map[string]string{"a":"b"}}: field is immutable',
+         "field is immutable"),
+        ('Invalid value: ["ReadWriteOnce"]: field is immutable', "field is immutable"),
+        ("Forbidden: spec is immutable after creation\n core.Spec{\n- A: 1,\n+ A: 2,\n}\n",
+         "Forbidden: spec is immutable after creation"),
+        ('Invalid value: "a: b": must be c', 'Invalid value: "a: b": must be c'),
+        ("Required value", "Required value"),
+    ],
+)  # fmt: skip
+def test_a_refusal_of_a_field_is_its_reason(cause: str, reason: str) -> None:
+    got = refusal_of(Response(422, invalid(f'Kind "x" is invalid: spec.a: {cause}', "spec.a", cause)), "Kind/x")
+    assert got.message == f'Kind/x: Kind "x" is invalid: spec.a: {reason}'
+
+
 def test_a_page_of_a_proxy_is_a_sentence_too() -> None:
     got = refusal_of(Response(502, b"<html>\n bad  gateway</html>"), "x")
     assert got.message == "x: <html> bad gateway</html>"
