@@ -84,8 +84,7 @@ def _decide(
     disturbed = apply.disturbed_by(operations)
     shared = replace(prepare(inputs, clusters, profile, disturbed, memo.shared, failures), kept=kept)
     placements = decide_placements(accepted.placements, seen, shared, memo.placements, failures)
-    evictions = _evictions(inputs, placements, shared, failures)
-    after = placements.within(with_settings(known, wanted))
+    after, evictions = placements.within(with_settings(known, wanted)), _evictions(inputs, placements, shared, failures)
     after = replace(after, overrides=shared.override_snapshots, evictions=evictions)
     works_after, rendered, after = _rendered(after, placements, shared, rendered, failures)
     had_and_get = seen_works, works_after
