@@ -39,8 +39,10 @@ def is_refused(host: str) -> bool:
 
 
 def _inside(address: IPv6Address) -> Iterator[IPv4Address]:
-    """The IPv4 addresses that an IPv6 one may stand for: mapped, 6to4, Teredo, NAT64 by any prefix."""
+    """The IPv4 addresses that an IPv6 one may stand for: mapped, translated, 6to4, Teredo, NAT64 by any prefix."""
     yield from filter(None, (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())))
+    if int(address) >> 32 == 0xFFFF0000:  # ::ffff:0:0/96, RFC 7915
+        yield IPv4Address(int(address) & 0xFFFFFFFF)
     above, octet, below = int(address) >> 64, int(address) >> 56 & 0xFF, int(address) & (1 << 56) - 1
     bits = above << 56 | below
     for prefix in _PREFIXES:

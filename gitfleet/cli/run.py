@@ -110,8 +110,11 @@ def _ending(settings: Settings, output: str, timeout: float, *, once: bool) -> i
         runner = workspace.runner(progress.on_event)
         result = runner.once() if once else runner.until_settled(timeout)
         slow = workspace.driver.desired_trees.slow_builds
-        if once and slow is not None and slow.wait(_BUILDS_SECONDS, lambda: workspace.wake.stopped):
+        until = slow.clock.monotonic() + _BUILDS_SECONDS if once and slow is not None else 0.0
+        while once and slow is not None and slow.wait(until - slow.clock.monotonic(), lambda: workspace.wake.stopped):
             result = runner.once()  # with the folders that took long to build
+            if workspace.wake.stopped or slow.clock.monotonic() > until:
+                break
         if once and calls.wait(_CALLS_SECONDS, lambda: workspace.wake.stopped) and not workspace.wake.stopped:
             result = runner.once()  # what rollouts asked for was answered: without this pass nobody would ever know
     if result is not None:

@@ -185,11 +185,14 @@ class ApprovalHistory:
         """Who made the change that is asked for."""
         changes = asked.changes
         if not changes:
-            after = asked.after or next(iter(self.history.about(asked.commit).parents), "")
-            changes = (Change(commit=asked.commit, after=after),)
+            changes = (Change(commit=asked.commit, after=self._before_asked(asked)),)
         for change in changes:
             known = (change.after,) if change.after else ()
             yield from self.history.authors(change.commit or head, known, change.paths)
+
+    def _before_asked(self, asked: Asked) -> str:
+        """The commit before the one at which it was asked for; "" where there is none."""
+        return asked.after or next(iter(self.history.about(asked.commit).parents), "")
 
     def _commit(self, about: CommitFacts, keys: Collection[SignerKeys], now: datetime) -> ApprovalCommit:
         """A commit of an approval; whoever signed it has a key in each of `keys`, and the name that the first gives."""
@@ -214,10 +217,12 @@ class ApprovalHistory:
     ) -> tuple[ApprovalPolicy, Collection[SignerKeys]]:
         """The strictest of the policies that hold, and the keys of each. Whoever pushes an approval chooses the parents
         of its commit, but neither the commit at which it was asked for nor the one that was reconciled last: these come
-        first, so that all approvals of a request name people by the same file."""
+        first, so that all approvals of a request name people by the same file. What is asked for may be that very
+        policy: the one of before holds too."""
         if self.own is not None:
             return self.own.policy, (self.own.keys,) if self.own.policy.allowed_signers is not None else ()
-        commits = (where.reconciled,) if where.alone else (asked.commit, where.reconciled, *brought.parents[:1])
+        before = (asked.commit, self._before_asked(asked), where.reconciled, *brought.parents[:1])
+        commits = (where.reconciled,) if where.alone else before
         policies = {commit: _policy_at(commit, where.read_at) for commit in commits if commit}
         keys = (
             SignerKeys(ssh=self._file(allowed.ssh, commit), gpg=self._file(allowed.gpg, commit))

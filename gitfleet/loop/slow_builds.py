@@ -22,7 +22,8 @@ QUICK_SECONDS: Final = 5.0
 """So long a pass tries to build a folder."""
 _SHARE: Final = 0.5
 """So much of the time is spent on folders that turn out to take longer."""
-_MOST_AT_ONCE: Final = 3 * QUICK_SECONDS
+_MOST_AT_ONCE: Final = 15.0
+"""Seconds of a pass that such folders may take."""
 _PAUSES: Final = Curve.growing(60.0, 2.0, 3600.0)
 """Before a build that was ended at its limit is tried again."""
 _FORGOTTEN_AFTER: Final = 3600.0
@@ -30,6 +31,8 @@ _FORGOTTEN_AFTER: Final = 3600.0
 _MOST_BYTES: Final = 128 << 20
 """Of outputs that are kept."""
 _WORKERS: Final = 2
+_MOST_QUEUED: Final = 2
+"""Builds that wait for a worker: each has all that it reads in memory. The others are asked for again."""
 _POLL_SECONDS: Final = 0.2
 _Work: TypeAlias = Callable[[], bytes]
 
@@ -39,8 +42,8 @@ class _Build:
     """One build: its output, or why there is none; `waits` while it is under way or will be."""
 
     name: str
-    whole: _Work
     asked: float
+    whole: _Work | None = None
     output: bytes | None = None
     error: GitfleetError
     waits: bool = False
@@ -72,10 +75,10 @@ class SlowBuilds:
         with self._changed:
             known = self._builds.get(key)
             if known is not None:
-                return self._of(known, now)
+                return self._of(known, now, whole)
             self._left = min(_MOST_AT_ONCE, self._left + (now - self._since) * _SHARE)
             self._since = now
-            build = _Build(name=name, whole=whole, asked=now, error=RetryLater(LoopText.STILL_BUILT()))
+            build = _Build(name=name, asked=now, error=RetryLater(LoopText.STILL_BUILT()))
             if self.on_done is not None and self._left < QUICK_SECONDS:
                 self._missed.add(name)  # the next pass tries it
                 raise build.error
@@ -86,7 +89,7 @@ class SlowBuilds:
         with self._changed:
             self._left -= self.clock.monotonic() - now
             self._builds[key] = build
-            return self._of(build, now)
+            return self._of(build, now, whole)
 
     def waiting(self) -> tuple[str, ...]:
         """What a pass, which calls this at its end, had to do without, in one sentence."""
@@ -102,18 +105,21 @@ class SlowBuilds:
         with self._changed:
             while self._workers and not stopped() and self.clock.monotonic() < end:
                 self._changed.wait(_POLL_SECONDS)
+            if self._was_missed and not stopped():
+                self._changed.wait(_POLL_SECONDS)  # nothing is under way, but the next pass may try more
             return self._was_missed
 
-    def _of(self, build: _Build, now: float) -> bytes:
+    def _of(self, build: _Build, now: float, whole: _Work) -> bytes:
         build.asked = now
         lasting = build.output is not None or not isinstance(build.error, RetryLater)
-        if not lasting and not build.waits and now >= build.again and self.on_done is not None:
-            build.waits = True
+        due = not lasting and not build.waits and now >= build.again and self.on_done is not None
+        if due and len(self._queue) < _MOST_QUEUED:
+            build.waits, build.whole = True, whole
             self._queue.append(build)
             if self._workers < _WORKERS:
                 self._workers += 1
                 threading.Thread(target=self._work, name="builds", daemon=True).start()
-        if build.waits:
+        if build.waits or due:
             self._missed.add(build.name)
         else:
             self._missed.discard(build.name)
@@ -140,7 +146,8 @@ class SlowBuilds:
                 self.on_done()
 
     def _run(self, build: _Build) -> None:
-        done = attempt(Subject("build", build.name), build.whole)
+        whole, build.whole = build.whole, None
+        done = attempt(Subject("build", build.name), whole) if whole is not None else b""
         if not isinstance(done, Failure):
             build.output = done
             return

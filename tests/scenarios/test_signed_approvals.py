@@ -1,4 +1,4 @@
-"""Signed approvals in several passes of one process: what is remembered of a signature must not outlive its key."""
+"""Approvals in several passes: what is remembered of a signature ends with its key; no commit brings its own policy."""
 
 from __future__ import annotations
 
@@ -52,3 +52,23 @@ def test_a_key_that_ends_while_its_approval_waits_counts_no_more(
     assert waits.message.partition(";")[0] == ApprovalsText.APPROVALS_ARE_THERE_BY(
         count=count, required=3, people=people
     )
+
+
+def test_a_commit_that_weakens_the_policy_is_asked_about_by_the_policy_before_it() -> None:
+    world = World()
+
+    def look(driver: Driver) -> None:
+        driver.approvals = ApprovalHistory(history=world.repo, reader=world.repo)
+
+    world.start_with = look
+    world.restart()
+    clusters = [*members("c1", step="canary"), *members("c2", step="prod")]
+    by(world, "zoe", *clusters, builders.namespace("web"), WEB, STRATEGY, builders.placement("web", strategy=EXTERNAL))
+    by(world, "zoe", builders.fleet_config(approvals={"required": 2}))
+    world.settle()
+    by(world, "mal", run("next"), builders.fleet_config())
+    world.settle()
+    by(world, "mal", approval("next", "mal", request_of(world, "next").digest or ""))
+    world.settle()
+    (waits,) = request_of(world, "next").conditions
+    assert waits.message == ApprovalsText.APPROVALS_ARE_THERE_BY(count=1, required=2, people="mal@example.org")

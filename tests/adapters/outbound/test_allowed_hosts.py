@@ -156,6 +156,7 @@ def test_what_is_called_is_the_allowed_host_by_every_reading(text: str) -> None:
         ("fe80::a9fe:a9fe%eth0", True),  # OpenStack
         ("::ffff:169.254.169.254", True),
         ("::ffff:100.100.100.200", True),
+        ("::ffff:0:169.254.169.254", True),
         ("::169.254.169.254", True),
         ("64:ff9b::a9fe:a9fe", True),  # NAT64
         ("64:ff9b::6464:64c8", True),
