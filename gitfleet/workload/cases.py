@@ -168,11 +168,16 @@ def _scalers(found: Found, wanted: Wanted, observation: ClusterObservation) -> I
             yield Autoscaler(workload, live, manifest.body)
 
 
+def is_settling(status: ClusterRolloutStatus) -> bool:
+    """Whether a rollout succeeded before all pods of its target are ready, as its limits allow: they may still come."""
+    return status.rolling_state is RollingState.SUCCEEDED and status.upgraded_ready_replicas < status.target_size
+
+
 def needs_pods(status: ClusterRolloutStatus, handler: WorkloadHandler | None) -> bool:
     """Whether a rollout is judged by the pods of its target: one that is under way in place, or may still go back,
     where the kind of workload asks for it."""
     may_go_back = status.rolling_state is RollingState.FAILED and status.template_before is not None
-    in_place = (status.is_running or may_go_back) and status.mode in (None, RolloutMode.IN_PLACE)
+    in_place = (status.is_running or may_go_back or is_settling(status)) and status.mode in (None, RolloutMode.IN_PLACE)
     return in_place and handler is not None and handler.needs_pods
 
 

@@ -20,7 +20,7 @@ from gitfleet.formats.times import time_text
 from gitfleet.model.calls import Call
 from gitfleet.model.rolling import Frozen
 from gitfleet.workload.batches import UnusablePlan, last_batch
-from gitfleet.workload.cases import Advanced, Case, why_left
+from gitfleet.workload.cases import Advanced, Case, is_settling, why_left
 from gitfleet.workload.conditions import entered, waiting
 from gitfleet.workload.goals import batches_for, goal_of, left_to_change
 from gitfleet.workload.handlers import Counts
@@ -72,8 +72,9 @@ def advance_cluster(case: Case) -> Advanced:
         if event is None:
             break
         _move(work, event)
-    # What was over before is as it was counted last: nobody reads its pods any more.
-    status = work.case.status if case.status.is_over and work.case.status.is_over else _counted(work)
+    # What was over before is as it was counted last: nobody reads its pods any more, but for the last to become ready.
+    was_over = case.status.is_over and work.case.status.is_over and not is_settling(work.case.status)
+    status = work.case.status if was_over else _counted(work)
     status = waiting(status, work.phase, work.reason, work.waits, case.now)
     idle = work.reason is WorkloadReason.NOTHING_TO_ROLL or (status.is_over and not work.waits)
     return Advanced(

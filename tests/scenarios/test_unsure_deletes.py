@@ -150,5 +150,4 @@ def test_what_is_not_seen_for_certain_is_not_deleted(fault: str, restarts: bool)
     line.fault = None
     world.settle()
     assert has(world, "c2") == {"kept"}
-    # What a server says not to have, or to have from somebody else, is not waited for: it is gitfleet's no more.
-    assert has(world, "c1") == ({"kept", "settings"} if fault.startswith("another") else {"kept"})
+    assert has(world, "c1") == {"kept"}, "nothing is believed of another server"

@@ -263,6 +263,7 @@ def test_other_content_and_another_number_of_pods_in_one_commit_go_out_in_batche
     world.commit(rollout(old, rolloutBatches=batches))
     world.settle()
     assert (upgraded(world, kind), status(world).rolling_state) == ((after, after), RollingState.SUCCEEDED)
+    assert status(world).upgraded_ready_replicas == after, "counted until the last one is ready"
 
 
 def upgraded(world: World, kind: str) -> tuple[int, int]:
