@@ -248,6 +248,7 @@ def test_a_secret_is_replaced_without_a_restart(receiving: tuple[Running, Path])
     assert running.ask("/webhook/github", PUSH, signed)[0] == 202
     (folder / "github").unlink()
     assert running.ask("/webhook/github", PUSH, signed) == (503, (LoopText.SECRET_WEBHOOK_CANNOT_READ() + "\n"))
+    (folder / "github").write_text(f"{EVERYBODY}\n")  # other tests use it
 
 
 @pytest.mark.parametrize(
