@@ -165,6 +165,7 @@ def test_an_agent_without_anything_to_do_reports_once(
     assert report["status"]["namespaces"].keys() >= {"default", "kube-system"}
 
 
+@pytest.mark.soak("real")
 def test_a_site_without_any_link_is_served_by_bundles(
     config: ConfigRepo, program: Program, members: Members, tmp_path: Path
 ) -> None:
