@@ -169,7 +169,8 @@ def _scalers(found: Found, wanted: Wanted, observation: ClusterObservation) -> I
 
 
 def is_settling(status: ClusterRolloutStatus) -> bool:
-    """Whether a rollout succeeded before all pods of its target are ready, as its limits allow: they may still come."""
+    """Whether a rollout succeeded before all pods of its target are ready, as its limits allow: they may still come.
+    Of others that are over nobody reads the pods any more."""
     return status.rolling_state is RollingState.SUCCEEDED and status.upgraded_ready_replicas < status.target_size
 
 

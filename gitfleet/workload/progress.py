@@ -72,7 +72,6 @@ def advance_cluster(case: Case) -> Advanced:
         if event is None:
             break
         _move(work, event)
-    # What was over before is as it was counted last: nobody reads its pods any more, but for the last to become ready.
     was_over = case.status.is_over and work.case.status.is_over and not is_settling(work.case.status)
     status = work.case.status if was_over else _counted(work)
     status = waiting(status, work.phase, work.reason, work.waits, case.now)
