@@ -147,7 +147,9 @@ class SlowBuilds:
 
     def _run(self, build: _Build) -> None:
         whole, build.whole = build.whole, None
-        done = attempt(Subject("build", build.name), whole) if whole is not None else b""
+        if whole is None:
+            return  # never an empty output, which would say that the folder has no objects
+        done = attempt(Subject("build", build.name), whole)
         if not isinstance(done, Failure):
             build.output = done
             return
